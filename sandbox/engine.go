@@ -1,0 +1,28 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+)
+
+// engine is what [Run] and [Probe] work on. There is one for the program; tests make others, with
+// faults.
+type engine struct{}
+
+var std = &engine{}
+
+func (e *engine) run(ctx context.Context, spec Spec) (Result, error) {
+	j, err := newJob(spec)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return Result{}, err
+	}
+	if j.View != Full && j.Require {
+		return Result{}, fmt.Errorf("%w: %s", ErrUnavailable, e.probe(ctx))
+	}
+	return j.runPlain(ctx)
+}
+
+func (e *engine) probe(context.Context) Report { return Report{OS: "unknown"} }
