@@ -111,7 +111,7 @@ var table = []row{
 		pkg:   "tool",
 		why:   "tool is the execution boundary: it knows no sessions, screens or vendors",
 		uses:  []string{"plan", "llm", "tasks", "shellsafe", "sandbox"},
-		mods:  []string{"github.com/google/jsonschema-go", "golang.org/x/sync"},
+		mods:  []string{"github.com/google/jsonschema-go", "github.com/bmatcuk/doublestar/v4", "golang.org/x/sync"},
 		never: []string{"os/exec"}, // processes start through sandbox
 	},
 	{
