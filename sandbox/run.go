@@ -28,7 +28,8 @@ func Run(ctx context.Context, spec Spec) (Result, error) { return std.run(ctx, s
 // job is a checked Spec with the defaults filled in.
 type job struct {
 	Spec
-	hidden []string // existing, resolved
+	hidden  []string // existing, resolved
+	program string   // the file to execute, when Argv[0] is not its name
 }
 
 func newJob(spec Spec) (*job, error) {
@@ -58,6 +59,9 @@ func newJob(spec Spec) (*job, error) {
 	if spec.Env == nil {
 		spec.Env = CleanEnv(os.Environ())
 	}
+	if spec.Root == "/" && (spec.View == Scratch || spec.View == Workspace) {
+		return nil, errors.New("sandbox: the root directory cannot be the workspace")
+	}
 	j := &job{Spec: spec}
 	if spec.View == Full {
 		return j, nil
@@ -86,6 +90,9 @@ func setDefault[T int | int64](v *T, to T) {
 
 // lookPath finds the program as execvp would in the process's own environment and directory.
 func (j *job) lookPath() (string, error) {
+	if j.program != "" {
+		return j.program, nil
+	}
 	name := j.Argv[0]
 	if filepath.Base(name) != name {
 		if filepath.IsAbs(name) {
