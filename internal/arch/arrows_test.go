@@ -102,6 +102,8 @@ func TestJudge(t *testing.T) {
 			`import ignore "github.com/sabhiram/go-gitignore"; var _ = ignore.CompileIgnoreFile`,
 			[]string{"CompileIgnoreFile"},
 		},
+		{"looking for a program", "tool", `import "os/exec"; var _, _ = exec.LookPath("bash")`, nil},
+		{"starting one", "tool", `import "os/exec"; var _ = exec.Command`, []string{"must not mention os/exec.Command"}},
 		{"files by name", "internal/tools", `import "path/filepath"; var _ = filepath.WalkDir`, []string{"path/filepath.WalkDir"}},
 	}
 	for _, tt := range tests {
