@@ -346,6 +346,9 @@ func (p *parser) fault(d directive) error {
 			return p.errorf(d.line, "fault: %q: %v", w, err)
 		}
 	}
+	if f.Kind == llm.ErrEmpty && len(p.turn.Steps) > 0 {
+		return p.errorf(d.line, "fault: an answer is not empty after something was said")
+	}
 	if f.Status < 0 || f.Times < 0 || f.At < 0 || f.RetryAfter < 0 {
 		return p.errorf(d.line, "fault %q: a number is negative", d.value)
 	}
