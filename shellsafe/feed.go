@@ -1,0 +1,206 @@
+package shellsafe
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// feedValue says what is known of the lines that the pipe in front of an xargs delivers: find prints
+// paths that begin with its starting points, and with -print0 and -0 they arrive unharmed.
+func feedValue(a *analyzer, c *call) value {
+	null := c.hasAny("-0", "--null")
+	if d, ok := c.opt("-d"); ok && !null {
+		null = d.value.lit && (d.value.text == `\0` || d.value.text == "")
+	}
+	if !null || c.io.feed == nil {
+		return value{}
+	}
+	return a.lines(c.io.feed, true)
+}
+
+// lines says what is known of each line (or NUL-ended record) that a statement prints.
+func (a *analyzer) lines(s *syntax.Stmt, null bool) value {
+	for {
+		b, ok := s.Cmd.(*syntax.BinaryCmd)
+		if !ok || b.Op != syntax.Pipe && b.Op != syntax.PipeAll {
+			break
+		}
+		last, ok := b.Y.Cmd.(*syntax.CallExpr)
+		if !ok || len(last.Args) == 0 || !lineKeepers[last.Args[0].Lit()] {
+			s = b.Y
+			break
+		}
+		s = b.X // head, sort and their like pass lines on as they are
+	}
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Args) == 0 || s.Negated {
+		return value{}
+	}
+	if c.Args[0].Lit() == "find" {
+		return a.findLines(c, null)
+	}
+	return value{}
+}
+
+// lineKeepers print lines of their input, unchanged.
+var lineKeepers = map[string]bool{"head": true, "tail": true, "sort": true, "grep": true, "uniq": true, "tac": true}
+
+func (a *analyzer) findLines(c *syntax.CallExpr, null bool) value {
+	rel, print0, roots := true, false, 0
+	for i, arg := range c.Args[1:] {
+		lit := arg.Lit()
+		switch {
+		case lit == "":
+			return value{}
+		case lit == "-print0":
+			print0 = true
+		case strings.HasPrefix(lit, "-printf"), strings.HasPrefix(lit, "-fprint"), strings.HasPrefix(lit, "-exec"),
+			strings.HasPrefix(lit, "-ok"), lit == "-ls", strings.HasPrefix(lit, "-files0"), lit == "-print" && null:
+			return value{}
+		case roots == i && !strings.HasPrefix(lit, "-") && lit != "(" && lit != "!":
+			roots++
+			rel = rel && !strings.HasPrefix(lit, "/dev") && lit != "/"
+		}
+	}
+	if null && !print0 {
+		return value{}
+	}
+	return value{nodash: true, rel: rel}
+}
+
+// substitution says what is known of the output of $(…): a number, or one word that is not an option.
+func (a *analyzer) substitution(stmts []*syntax.Stmt) (num, word bool) {
+	if len(stmts) != 1 || stmts[0].Negated || stmts[0].Background {
+		return false, false
+	}
+	s := stmts[0]
+	for {
+		b, ok := s.Cmd.(*syntax.BinaryCmd)
+		if !ok || b.Op != syntax.Pipe && b.Op != syntax.PipeAll {
+			break
+		}
+		s = b.Y
+	}
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Args) == 0 || a.funcs != nil {
+		return false, false
+	}
+	args := make([]string, 0, 8)
+	for _, w := range c.Args {
+		lit, ok := oneArgument(w)
+		if !ok {
+			return false, false
+		}
+		args = append(args, lit)
+	}
+	return printsNumber(args), printsHash(args)
+}
+
+// oneArgument returns a word that is certain to be one argument: its text, or a NUL where it is quoted
+// and not looked at.
+func oneArgument(w *syntax.Word) (string, bool) {
+	if lit := w.Lit(); lit != "" {
+		return lit, plainLit(lit) || strings.HasPrefix(lit, "HEAD~") && allDigits(lit[len("HEAD~"):])
+	}
+	for _, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.SglQuoted:
+		case *syntax.DblQuoted:
+			for _, q := range p.Parts {
+				if e, ok := q.(*syntax.ParamExp); ok && (e.Param == nil || e.Param.Value == "@" || e.Index != nil) {
+					return "", false
+				}
+			}
+		default:
+			return "", false
+		}
+	}
+	return "\x00", true
+}
+
+// printsNumber knows the calls that print one number and nothing else.
+func printsNumber(args []string) bool {
+	rest := args[1:]
+	operands, flags := 0, ""
+	for _, s := range rest {
+		if len(s) > 1 && s[0] == '-' {
+			flags += s[1:]
+			continue
+		}
+		operands++
+	}
+	switch args[0] {
+	case "wc":
+		return operands == 0 && (flags == "l" || flags == "c" || flags == "w" || flags == "m")
+	case "grep":
+		return strings.Contains(flags, "c") && operands <= 2 && !strings.ContainsAny(flags, "rRHlLZ-") && len(rest) > 0
+	case "nproc":
+		return operands == 0
+	case "id":
+		return operands == 0 && (flags == "u" || flags == "g")
+	case "date":
+		return len(rest) == 1 && (rest[0] == "+%s" || rest[0] == "+%Y" || rest[0] == "+%m" || rest[0] == "+%d" || rest[0] == "+%H")
+	case "tput":
+		return len(rest) == 1 && (rest[0] == "cols" || rest[0] == "lines")
+	case "git":
+		return len(rest) > 2 && rest[0] == "rev-list" && rest[1] == "--count" && !strings.HasPrefix(rest[2], "-")
+	case "seq":
+		return flags == "" && operands > 0 && numbers(rest)
+	}
+	return false
+}
+
+func numbers(list []string) bool {
+	for _, s := range list {
+		if !isNumber(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// printsHash knows the calls that print object names of git.
+func printsHash(args []string) bool {
+	if len(args) < 3 || args[0] != "git" {
+		return false
+	}
+	for _, s := range args[2:] {
+		if s == "\x00" {
+			return false
+		}
+	}
+	switch args[1] {
+	case "merge-base":
+		for _, s := range args[2:] {
+			if strings.HasPrefix(s, "-") {
+				return false
+			}
+		}
+		return true
+	case "rev-parse":
+		for _, s := range args[2:] {
+			switch {
+			case s == "--short", s == "--verify", strings.HasPrefix(s, "--short="), s == "-q", s == "--quiet":
+			case strings.HasPrefix(s, "HEAD") && !strings.ContainsAny(s, " =:"):
+			default:
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// cmdSubst judges $(…) and says what is known of its output.
+func (a *analyzer) cmdSubst(p *syntax.CmdSubst) (num, word bool) {
+	a.cond++
+	for i, s := range p.Stmts {
+		if s.Background && !waited(p.Stmts[i+1:]) {
+			a.reportNode(Write, s, "background", "`&` leaves a process behind", "")
+		}
+		a.stmtIO(s, stdio{outPiped: true})
+	}
+	a.cond--
+	return a.substitution(p.Stmts)
+}

@@ -1,0 +1,113 @@
+package shellsafe
+
+import "strings"
+
+// textRows read text and print it otherwise.
+var textRows = []row{
+	reads("cat gcat tac gtac wc gwc head ghead tail gtail cut gcut tr gtr nl gnl od god hexdump hd hexyl comm gcomm join gjoin paste gpaste fold gfold "+
+		"fmt gfmt expand gexpand unexpand gunexpand column rev pr gpr tsort gtsort numfmt gnumfmt look cksum gcksum sum md5sum gmd5sum md5 "+
+		"sha1sum sha224sum sha256sum gsha256sum sha384sum sha512sum b2sum shasum xxhsum xxh64sum crc32 diff gdiff diff3 cmp colordiff wdiff "+
+		"bc figlet cowsay fortune cal ncal lolcat uuencode tldr hr ansi2txt", "prints text"),
+	reads("zcat gzcat bzcat xzcat lzcat zstdcat lz4cat zgrep zegrep zfgrep bzgrep xzgrep zstdgrep zdiff zcmp", "prints compressed text"),
+	{
+		name: "strings size nm objdump readelf c++filt addr2line otool", doc: "prints what an object file holds", open: true, check: checkResponseFile,
+		bad: []bad{{"--plugin=", Contained, "loads code", "leave it out"}},
+	},
+	sedRow, awkRow,
+	{
+		name: "sort gsort", doc: "sorts", opts: "-bdfghiMnRrVcCmsuz -k= -S= -t= -T= --ignore-leading-blanks --dictionary-order --ignore-case " +
+			"--general-numeric-sort --ignore-nonprinting --month-sort --human-numeric-sort --numeric-sort --random-sort --random-source= " +
+			"--reverse --sort= --version-sort --batch-size= --check? --debug --files0-from= --key= --merge --stable --buffer-size= " +
+			"--field-separator= --temporary-directory= --parallel= --unique --zero-terminated --radixsort --mergesort --qsort --heapsort --mmap --help --version",
+		bad: []bad{
+			{"-o= --output=", Write, "writes a file", "drop -o: sorted lines go to standard output"},
+			{"--compress-program=", Contained, "runs a program when it spills", "leave it out"},
+		},
+	},
+	{
+		name: "uniq guniq", doc: "drops repeated lines", max: 1, maxWhy: "is the output file", hint: "give one operand: lines go to standard output",
+		opts: "-cdDiuz -f= -s= -w= -NUM --count --repeated --all-repeated? --group? --skip-fields= --skip-chars= --check-chars= --ignore-case --unique --zero-terminated --help --version",
+	},
+	{
+		name: "shuf gshuf", doc: "shuffles", opts: "-erz -i= -n= --echo --repeat --zero-terminated --input-range= --head-count= --random-source= --random-seed= --help --version",
+		bad: []bad{{"-o= --output=", Write, "writes a file", "drop -o: lines go to standard output"}},
+	},
+	{
+		name: "iconv", doc: "converts text", opts: "-cls -f= -t= --from-code= --to-code= --list --silent --verbose --unicode-subst= --byte-subst= --help --version",
+		bad: []bad{{"-o= --output=", Write, "writes a file", "drop -o: text goes to standard output"}},
+	},
+	{
+		name: "base64 gbase64 base32 gbase32 basenc gbasenc", doc: "encodes", opts: "-dDihI -w= -b= --decode --ignore-garbage --wrap= --break= --base64 --base64url --base32 --base32hex --base16 --base2msbf --base2lsbf --z85 --help --version",
+		bad: []bad{{"-o= --output=", Write, "writes a file", "drop -o"}},
+	},
+	{
+		name: "sdiff", doc: "compares side by side", opts: "-abdiltsBEHW -w= -I= --ignore-case --ignore-all-space --ignore-blank-lines --left-column --suppress-common-lines --width= --text --minimal --help --version",
+		bad: []bad{{"-o= --output=", Write, "writes a file", "drop -o"}, {"--diff-program=", Contained, "runs a program", ""}},
+	},
+	{name: "ptx gptx", doc: "prints an index", open: true, bad: []bad{{"-G --traditional", Write, "takes the second operand for its output", "leave it out"}}},
+	{name: "xxd", doc: "dumps bytes", judge: judgeXxd},
+	{
+		name: "bat batcat", doc: "prints files", opts: "-pAPnuSEfhV -l= -H= -m= -r= --plain --show-all --language= --highlight-line= --file-name= --diff --diff-context= " +
+			"--tabs= --wrap= --chop-long-lines --terminal-width= --number --color= --italic-text= --decorations= --force-colorization --paging= " +
+			"--map-syntax= --theme= --list-themes --list-languages --style= --line-range= --squeeze-blank --unbuffered --no-config --strip-ansi= --help --version --config-file --config-dir",
+		bad: []bad{{"--pager=", Contained, "runs a program", "use --paging=never"}, {"--lessopen", Contained, "runs a filter", ""}}, check: checkBat,
+	},
+	{name: "tokei", doc: "counts lines", open: true},
+	{name: "shellcheck hadolint yamllint", doc: "checks text", open: true},
+	{
+		name: "scc", doc: "counts lines", opts: "-iwazvpdMn -f= -s= --by-file --no-cocomo --no-complexity --format= --sort= --wide --ci --include-ext= --exclude-dir= --version",
+		bad: []bad{{"-o= --output= --format-multi=", Write, "writes a file", "leave it out"}},
+	},
+	{name: "cloc", doc: "counts lines", opts: "--by-file --by-file-by-lang --include-lang= --exclude-lang= --exclude-dir= --include-ext= --exclude-ext= --json --csv --md --yaml --xml --quiet --hide-rate --sum-one --vcs= --not-match-d= --match-f= --fullpath --version"},
+	writes("dos2unix unix2dos recode uudecode ctags etags cscope gtags indent astyle fromdos todos", "rewrites files"),
+	{name: "m4 dc pandoc groff troff nroff tidy enscript gs", doc: "can run commands or write files", verdict: Contained, info: "--version"},
+	{name: "fzf sk peco gum percol", doc: "is interactive and runs programs", verdict: Contained, info: "--version"},
+	{name: "delta diff-so-fancy difft", doc: "starts a pager", verdict: Contained, info: "--version"},
+}
+
+func checkResponseFile(a *analyzer, c *call) {
+	for _, w := range c.operands {
+		if strings.HasPrefix(w.text, "@") || !w.lit && w.text == "" && !w.nodash {
+			a.reportWord(Contained, w, c.path, quote(a.wordText(w))+" may name a file with further options", "write `./` in front of the name")
+			return
+		}
+	}
+}
+
+func checkBat(a *analyzer, c *call) {
+	if len(c.operands) > 0 && c.operands[0].lit && c.operands[0].text == "cache" {
+		a.reportWord(Write, c.operands[0], c.path, "`bat cache` writes its cache", "write `./cache` for a file of that name")
+	}
+}
+
+// judgeXxd: the second operand of xxd is its output. Its options are single words.
+func judgeXxd(a *analyzer, c *call) {
+	operands, options := 0, true
+	for i := 0; i < len(c.words); i++ {
+		w := c.words[i]
+		if !w.lit {
+			if options && w.mayBeOption() || w.split || w.glob {
+				a.reportWord(Contained, w, c.path, quote(a.wordText(w))+" may become an option or a second operand of `xxd`", "quote it and put `--` in front of it")
+				return
+			}
+		} else if options && len(w.text) > 1 && w.text[0] == '-' {
+			s := strings.TrimPrefix(w.text, "-")
+			switch {
+			case w.text == "--":
+				options = false
+			case xxdValues[s], xxdValues[strings.TrimPrefix(s, "-")]:
+				i++
+			}
+			continue
+		}
+		if operands++; operands > 1 {
+			a.reportWord(Write, w, c.path, "the operand "+quote(a.wordText(w))+" of `xxd` is the output file", "give one operand: the dump goes to standard output")
+			return
+		}
+	}
+}
+
+var xxdValues = map[string]bool{
+	"c": true, "cols": true, "g": true, "groupsize": true, "l": true, "len": true, "n": true, "name": true,
+	"o": true, "s": true, "seek": true, "skip": true, "R": true, "offset": true,
+}

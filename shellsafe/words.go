@@ -1,0 +1,564 @@
+package shellsafe
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A word is what is known of one word after the shell's expansions.
+type word struct {
+	// text is the whole value when lit, else the part of it that is known to come first.
+	text string
+	// suffix is the part that is known to come last, when not lit.
+	suffix string
+	// lit: exactly this one word, whatever happens at run time.
+	lit bool
+	// split: an unquoted expansion. It may become any number of words, none included, and the second
+	// and later ones start with nobody knows what.
+	split bool
+	// glob: a pattern that may become several words, each of which starts with text.
+	glob bool
+	// num: decimal digits, perhaps with a sign.
+	num bool
+	// nodash: whatever it is, it does not start with a dash.
+	nodash bool
+	// rel: not one of bash's network devices.
+	rel bool
+	// viaVar: text is known through a variable's assignment, which may not have happened.
+	viaVar bool
+
+	off, end int
+	src      *syntax.Word
+}
+
+// maxBraces bounds what one word may become by brace expansion; beyond that it counts as unknown.
+const maxBraces = 128
+
+// words evaluates ws and judges every substitution in them.
+func (a *analyzer) words(ws []*syntax.Word) []word {
+	out := make([]word, 0, len(ws)+2)
+	for _, w := range ws {
+		out = a.word(out, w)
+	}
+	return out
+}
+
+// word appends what w may become.
+func (a *analyzer) word(dst []word, w *syntax.Word) []word {
+	if len(w.Parts) == 1 {
+		if lit, ok := w.Parts[0].(*syntax.Lit); ok && plainLit(lit.Value) {
+			return append(dst, word{
+				text: lit.Value, lit: true, src: w,
+				off: int(lit.ValuePos.Offset()), end: int(lit.ValueEnd.Offset()),
+			})
+		}
+	}
+	off, end := int(w.Pos().Offset()), int(w.End().Offset())
+	if hasBrace(w) {
+		copied := &syntax.Word{Parts: w.Parts}
+		if syntax.SplitBraces(copied) {
+			alts, ok := expandBraces(copied.Parts)
+			if !ok || a.dialect == POSIX {
+				// Too many to look at, or a shell that may or may not expand braces.
+				a.single(w)
+				return append(dst, word{split: true, off: off, end: end, src: nil})
+			}
+			for _, parts := range alts {
+				x := a.single(&syntax.Word{Parts: parts})
+				x.off, x.end, x.src = off, end, &syntax.Word{Parts: parts}
+				dst = append(dst, x)
+			}
+			return dst
+		}
+	}
+	x := a.single(w)
+	x.off, x.end, x.src = off, end, w
+	return append(dst, x)
+}
+
+// one evaluates a word where the shell neither splits nor expands braces: an assignment's value, a
+// redirection's target, a case word.
+func (a *analyzer) one(w *syntax.Word) word {
+	x := a.single(w)
+	x.off, x.end, x.src = int(w.Pos().Offset()), int(w.End().Offset()), w
+	return x
+}
+
+// plainLit reports whether an unquoted literal stands for itself.
+func plainLit(s string) bool {
+	if s == "[" || s == "[[" || s == "]" || s == "]]" {
+		return true
+	}
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\', '*', '?', '[', '{', '~', '$', '`':
+			return false
+		}
+	}
+	return true
+}
+
+func hasBrace(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok && strings.IndexByte(lit.Value, '{') >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// expandBraces multiplies out the brace expansions of parts; ok is false beyond [maxBraces].
+func expandBraces(parts []syntax.WordPart) (alts [][]syntax.WordPart, ok bool) {
+	alts = [][]syntax.WordPart{nil}
+	for _, p := range parts {
+		br, isBrace := p.(*syntax.BraceExp)
+		if !isBrace {
+			for i := range alts {
+				alts[i] = append(alts[i], p)
+			}
+			continue
+		}
+		choices, ok := braceChoices(br)
+		if !ok || len(alts)*len(choices) > maxBraces {
+			return nil, false
+		}
+		next := make([][]syntax.WordPart, 0, len(alts)*len(choices))
+		for _, alt := range alts {
+			for _, c := range choices {
+				joined := make([]syntax.WordPart, 0, len(alt)+len(c))
+				next = append(next, append(append(joined, alt...), c...))
+			}
+		}
+		alts = next
+	}
+	return alts, true
+}
+
+func braceChoices(br *syntax.BraceExp) ([][]syntax.WordPart, bool) {
+	if !br.Sequence {
+		var all [][]syntax.WordPart
+		for _, e := range br.Elems {
+			sub, ok := expandBraces(e.Parts)
+			if !ok || len(all)+len(sub) > maxBraces {
+				return nil, false
+			}
+			all = append(all, sub...)
+		}
+		return all, true
+	}
+	if len(br.Elems) < 2 {
+		return nil, false
+	}
+	from, to := br.Elems[0].Lit(), br.Elems[1].Lit()
+	step := 1
+	if len(br.Elems) > 2 {
+		n, err := strconv.Atoi(br.Elems[2].Lit())
+		if err != nil || n == 0 {
+			return nil, false
+		}
+		step = max(n, -n)
+	}
+	lo, err1 := strconv.Atoi(from)
+	hi, err2 := strconv.Atoi(to)
+	number := err1 == nil && err2 == nil
+	if !number {
+		if len(from) != 1 || len(to) != 1 {
+			return nil, false
+		}
+		lo, hi = int(from[0]), int(to[0])
+	}
+	if step < 0 || max(hi-lo, lo-hi) < 0 || max(hi-lo, lo-hi)/step >= maxBraces {
+		return nil, false
+	}
+	var all [][]syntax.WordPart
+	add := func(n int) {
+		text := strconv.Itoa(n)
+		if !number {
+			text = string(rune(n))
+		}
+		all = append(all, []syntax.WordPart{&syntax.SglQuoted{Value: text}})
+	}
+	if lo <= hi {
+		for n := lo; n <= hi; n += step {
+			add(n)
+		}
+	} else {
+		for n := lo; n >= hi; n -= step {
+			add(n)
+		}
+	}
+	return all, true
+}
+
+// A wordBuilder collects a word's parts.
+type wordBuilder struct {
+	buf     []byte // known text since the start, or since the last unknown part
+	prefix  string // text before the first unknown part
+	unknown bool
+	num     bool // every part so far is a number
+	nonum   bool
+	word
+}
+
+func (b *wordBuilder) add(s string) { b.buf = append(b.buf, s...) }
+
+// hole marks a part whose value is not known.
+func (b *wordBuilder) hole(num bool) {
+	if !b.unknown {
+		b.prefix, b.unknown = string(b.buf), true
+	}
+	b.buf = b.buf[:0]
+	if !num {
+		b.nonum = true
+	}
+}
+
+func (b *wordBuilder) done() word {
+	w := b.word
+	if !b.unknown {
+		w.text, w.lit = string(b.buf), !w.split && !w.glob && !w.viaVar
+		w.num = w.num || isNumber(w.text)
+		return w
+	}
+	w.text, w.suffix = b.prefix, string(b.buf)
+	w.num = !b.nonum && allDigits(w.suffix) && (allDigits(w.text) || w.text == "-")
+	return w
+}
+
+func allDigits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+func isNumber(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	return s != "" && allDigits(s)
+}
+
+func (a *analyzer) single(w *syntax.Word) word {
+	var b wordBuilder
+	for i, p := range w.Parts {
+		a.part(&b, p, i == 0, i == len(w.Parts)-1)
+	}
+	return b.done()
+}
+
+// part adds one part of a word. It handles every kind of part that the parser makes and fails closed
+// on any other.
+func (a *analyzer) part(b *wordBuilder, p syntax.WordPart, first, last bool) {
+	switch p := p.(type) {
+	case *syntax.Lit:
+		a.litPart(b, p.Value, first, last)
+	case *syntax.SglQuoted:
+		switch {
+		case !p.Dollar:
+			b.add(p.Value)
+		case a.dialect == POSIX:
+			// Some shells decode $'…', some do not.
+			b.hole(false)
+		default:
+			b.add(decodeANSI(p.Value))
+		}
+	case *syntax.DblQuoted:
+		if p.Dollar {
+			b.hole(false) // translated by the locale's catalogue
+		}
+		for _, q := range p.Parts {
+			if lit, ok := q.(*syntax.Lit); ok {
+				b.add(unescapeDouble(lit.Value))
+				continue
+			}
+			a.expansion(b, q, true)
+		}
+	case *syntax.ExtGlob:
+		a.extGlob(b, p)
+	case *syntax.BraceExp:
+		for _, e := range p.Elems {
+			a.single(e)
+		}
+		b.hole(false)
+		b.split = true
+	default:
+		a.expansion(b, p, false)
+	}
+}
+
+// expansion adds a part that the shell computes.
+func (a *analyzer) expansion(b *wordBuilder, p syntax.WordPart, quoted bool) {
+	switch p := p.(type) {
+	case *syntax.ParamExp:
+		v := a.param(p, quoted)
+		switch {
+		case v.known && (quoted || plainValue(v.text)):
+			b.add(v.text)
+			b.viaVar = true
+			if !quoted {
+				b.split = b.split || v.text == ""
+			}
+		default:
+			if v.nodash && !b.unknown && len(b.buf) == 0 {
+				b.nodash = true
+			}
+			b.hole(v.num)
+			if v.multi || !quoted && !v.num {
+				b.split = true
+			}
+		}
+	case *syntax.CmdSubst:
+		num, nodash := a.cmdSubst(p)
+		if nodash && !b.unknown && len(b.buf) == 0 {
+			b.nodash = true
+		}
+		b.hole(num)
+		if !quoted && !num && !nodash {
+			b.split = true
+		}
+	case *syntax.ArithmExp:
+		a.arithm(p.X)
+		b.hole(true)
+	case *syntax.ProcSubst:
+		a.cond++
+		a.stmts(p.Stmts)
+		a.cond--
+		if !b.unknown && len(b.buf) == 0 {
+			b.nodash = true
+		}
+		b.hole(false)
+	default:
+		a.unsupported(p)
+		b.hole(false)
+		b.split = true
+	}
+}
+
+// plainValue reports whether an unquoted expansion of this value stays one word.
+func plainValue(s string) bool {
+	return s != "" && !strings.ContainsAny(s, " \t\n*?[\\~")
+}
+
+func (a *analyzer) litPart(b *wordBuilder, s string, first, last bool) {
+	if first && strings.HasPrefix(s, "~") {
+		// A home directory, or the text itself where there is no such user.
+		b.add("~")
+		b.hole(false)
+		s = s[1:]
+	}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '\\':
+			if i+1 < len(s) {
+				i++
+				if s[i] != '\n' {
+					b.buf = append(b.buf, s[i])
+				}
+			}
+		case '*', '?':
+			b.hole(false)
+			b.glob = true
+		case '[':
+			// Without a closing bracket it stands for itself.
+			if last && strings.IndexByte(s[i:], ']') < 0 || first && last && (s == "[" || s == "[[") {
+				b.buf = append(b.buf, c)
+				continue
+			}
+			b.hole(false)
+			b.glob = true
+			if j := strings.IndexByte(s[i:], ']'); j > 0 {
+				i += j
+			}
+		case '$':
+			if last && i == len(s)-1 || a.dialect == Bash {
+				b.buf = append(b.buf, c)
+				continue
+			}
+			b.hole(false) // $"…" and $'…' where the dialect does not know them
+		default:
+			b.buf = append(b.buf, c)
+		}
+	}
+}
+
+// extGlob handles @(…) and its kin. The parser keeps the pattern as text, in which bash still
+// performs substitutions.
+func (a *analyzer) extGlob(b *wordBuilder, p *syntax.ExtGlob) {
+	if strings.ContainsAny(p.Pattern.Value, "$`<>") {
+		a.reportNode(Contained, p, "expansion",
+			"the pattern "+quote(a.text(p))+" may hold a substitution that cannot be read", "")
+	}
+	b.hole(false)
+	b.glob = true
+}
+
+func unescapeDouble(s string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	var out strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			switch s[i+1] {
+			case '\n':
+				i++
+				continue
+			case '$', '`', '"', '\\':
+				i++
+			}
+		}
+		out.WriteByte(s[i])
+	}
+	return out.String()
+}
+
+// decodeANSI decodes the escapes of $'…'. As in bash, a NUL ends the value.
+func decodeANSI(s string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	var out []byte
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 >= len(s) {
+			out = append(out, s[i])
+			continue
+		}
+		i++
+		if j := strings.IndexByte(`abeEfnrtv\'"?`, s[i]); j >= 0 {
+			out = append(out, "\a\b\x1b\x1b\f\n\r\t\v\\'\"?"[j])
+			continue
+		}
+		var n uint64
+		var used int
+		switch c := s[i]; c {
+		case '0', '1', '2', '3', '4', '5', '6', '7':
+			n, used = digits(s[i:], 8, 3)
+			n &= 0xff
+			i += used - 1
+		case 'x':
+			n, used = digits(s[i+1:], 16, 2)
+			i += used
+		case 'u', 'U':
+			width := 4
+			if c == 'U' {
+				width = 8
+			}
+			n, used = digits(s[i+1:], 16, width)
+			i += used
+			if used > 0 && n >= utf8.RuneSelf {
+				out = utf8.AppendRune(out, rune(n&0x1fffff))
+				continue
+			}
+		case 'c':
+			if i+1 < len(s) {
+				i++
+				n, used = uint64(s[i])&0x1f, 1
+			}
+		}
+		switch {
+		case used == 0:
+			out = append(out, '\\', s[i])
+		case n == 0:
+			return string(out)
+		default:
+			out = append(out, byte(n))
+		}
+	}
+	return string(out)
+}
+
+// digits reads up to width digits of the base and returns their value and number.
+func digits(s string, base, width int) (n uint64, used int) {
+	for used < width && used < len(s) {
+		d, err := strconv.ParseUint(s[used:used+1], base, 8)
+		if err != nil {
+			break
+		}
+		n = n*uint64(base) + d
+		used++
+	}
+	return n, used
+}
+
+// unsupported is the fail-closed end of every switch over the parser's nodes.
+func (a *analyzer) unsupported(n syntax.Node) {
+	a.reportNode(Invalid, n, "grammar", "the construct "+quote(a.text(n))+" is not understood", "")
+}
+
+// mayBeOption reports whether a program could take the word, or one of the words that it becomes, for
+// an option.
+func (w *word) mayBeOption() bool {
+	switch {
+	case w.lit, w.viaVar && !w.split && !w.glob && w.suffix == "" && w.text != "":
+		return len(w.text) > 1 && w.text[0] == '-'
+	case w.num && !w.split:
+		return false
+	case w.split:
+		return true
+	case w.text != "":
+		return w.text[0] == '-'
+	}
+	return !w.nodash
+}
+
+// programTexts returns the texts that a word which is a program for a filter (sed, awk) may have: with
+// a digit in place of every expansion that is known to be a number and with the value of a variable
+// that is known, and, since an assignment may not have happened, without any of them.
+func (a *analyzer) programTexts(w word) []string {
+	if w.lit {
+		return []string{w.text}
+	}
+	if w.src == nil || w.split || w.glob {
+		return nil
+	}
+	a.mute++
+	defer func() { a.mute-- }()
+	var with, without []byte
+	known := 0
+	var walk func(parts []syntax.WordPart, quoted bool) bool
+	walk = func(parts []syntax.WordPart, quoted bool) bool {
+		for i, p := range parts {
+			var b wordBuilder
+			switch q := p.(type) {
+			case *syntax.DblQuoted:
+				if q.Dollar || !walk(q.Parts, true) {
+					return false
+				}
+				continue
+			case *syntax.Lit:
+				if quoted {
+					b.add(unescapeDouble(q.Value))
+				} else {
+					a.litPart(&b, q.Value, i == 0, i == len(parts)-1)
+				}
+			default:
+				if quoted {
+					a.expansion(&b, p, true)
+				} else {
+					a.part(&b, p, i == 0, i == len(parts)-1)
+				}
+			}
+			switch x := b.done(); {
+			case x.lit:
+				with = append(with, x.text...)
+				without = append(without, x.text...)
+			case x.num && !x.split:
+				with = append(with, '1')
+			case x.viaVar && !b.unknown && !x.split:
+				known++
+				with = append(with, x.text...)
+			default:
+				return false
+			}
+		}
+		return true
+	}
+	if !walk(w.src.Parts, false) || known > 1 {
+		return nil
+	}
+	return []string{string(with), string(without)}
+}
