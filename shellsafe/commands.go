@@ -12,6 +12,8 @@ type Command struct {
 	// Words are the command's words. A word whose value cannot be known from the text is given as it
 	// is written.
 	Words []string
+	// Known says of each word that its value is known.
+	Known []bool
 	// Literal says that every word's value is known. NameKnown says it of the first alone.
 	Literal, NameKnown bool
 	At                 Span
@@ -57,21 +59,21 @@ func commandOf(line string, args []*syntax.Word) Command {
 			c.NameKnown = c.NameKnown && i > 0
 			value = line[w.Pos().Offset():w.End().Offset()]
 		}
-		c.Words = append(c.Words, value)
+		c.Words, c.Known = append(c.Words, value), append(c.Known, ok)
 	}
 	return c
 }
 
-// plainWord returns the value of a word that bash would not expand in any way.
+// plainWord returns the value of a word that bash would not expand in any way but by taking quotes
+// and backslashes off.
 func plainWord(w *syntax.Word) (string, bool) {
 	var b strings.Builder
 	for i, p := range w.Parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			if strings.ContainsAny(p.Value, "\\*?[{") || i == 0 && strings.HasPrefix(p.Value, "~") {
+			if i == 0 && strings.HasPrefix(p.Value, "~") || !unescape(&b, p.Value, false) {
 				return "", false
 			}
-			b.WriteString(p.Value)
 		case *syntax.SglQuoted:
 			if p.Dollar {
 				return "", false
@@ -80,16 +82,39 @@ func plainWord(w *syntax.Word) (string, bool) {
 		case *syntax.DblQuoted:
 			for _, q := range p.Parts {
 				lit, ok := q.(*syntax.Lit)
-				if !ok || p.Dollar || strings.Contains(lit.Value, "\\") {
+				if !ok || p.Dollar || !unescape(&b, lit.Value, true) {
 					return "", false
 				}
-				b.WriteString(lit.Value)
 			}
 		default:
 			return "", false
 		}
 	}
 	return b.String(), true
+}
+
+// unescape writes a piece of a word as bash understands it, and says whether bash expands nothing in
+// it. In double quotes a backslash escapes only what is special there.
+func unescape(b *strings.Builder, lit string, quoted bool) bool {
+	for i := 0; i < len(lit); i++ {
+		c := lit[i]
+		switch {
+		case c == '\\' && i+1 == len(lit):
+			return false
+		case c == '\\' && (!quoted || strings.IndexByte("$`\"\\\n", lit[i+1]) >= 0):
+			i++
+			if lit[i] == '\n' {
+				continue
+			}
+			c = lit[i]
+		case quoted:
+		case c == '{' && lit == "{}": // bash leaves it as it is
+		case strings.IndexByte("*?[{", c) >= 0, c == '~' && i > 0 && (lit[i-1] == '=' || lit[i-1] == ':'):
+			return false
+		}
+		b.WriteByte(c)
+	}
+	return true
 }
 
 func flatStmt(s *syntax.Stmt) bool {

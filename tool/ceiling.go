@@ -3,6 +3,7 @@ package tool
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -51,7 +52,13 @@ func (g *Gate) underCeiling(p *permit) *Refusal {
 	if len(access) == 0 {
 		access = Access{Opaque{Why: "the tool does not say what it does"}}
 	}
+	shells := 0
 	for _, e := range access {
+		if _, ok := e.(Shell); ok {
+			if shells++; shells > 1 { // a permit has one view to run in
+				return &Refusal{Code: Internal, Reason: "the tool wants to run several command lines in one call", Hint: "use another tool"}
+			}
+		}
 		grade, r := g.effect(p, e)
 		if r != nil {
 			return r
@@ -107,7 +114,7 @@ func (g *Gate) effect(p *permit, e Effect) (grade, *Refusal) {
 		}
 		return gradeProcess, nil
 	}
-	return 0, &Refusal{Code: Internal, Reason: fmt.Sprintf("the gate does not know the effect %T", e)}
+	return 0, &Refusal{Code: Internal, Reason: fmt.Sprintf("the gate does not know the effect %T", e), Hint: "use another tool"}
 }
 
 func blocked(reason, hint string) *Refusal {
@@ -128,12 +135,22 @@ func (g *Gate) mayRead(p string) *Refusal {
 		return &r
 	}
 	if h, hidden := g.cfg.Roots.hidden(abs); hidden && !g.kept(abs) {
-		return &Refusal{Code: PolicyDenied, Reason: fmt.Sprintf("%s is hidden (by the entry %q)", abs, h), Hint: "do without it; the user can change what is hidden"}
+		return isHidden(abs, h)
+	}
+	if within("/proc", abs) && !within("/proc", g.cfg.Roots.Workspace) {
+		return &Refusal{Code: PolicyDenied, Reason: "/proc shows the memory and the environment of running programs", Hint: "do without it"}
 	}
 	if _, ok := g.cfg.Roots.readable(abs); !ok && !g.isPlanFile(abs) {
 		return &Refusal{Code: PolicyDenied, Reason: abs + " is outside the folders that this session may read", Hint: "read inside " + g.cfg.Roots.Workspace}
 	}
 	return nil
+}
+
+func isHidden(abs, entry string) *Refusal {
+	return &Refusal{
+		Code: PolicyDenied, Reason: fmt.Sprintf("%s is hidden (by the entry %q)", abs, entry),
+		Hint: "do without it; the user can change what is hidden",
+	}
 }
 
 // kept says whether the path is in the session's own folder of long outputs, or its plan file: both
@@ -143,7 +160,11 @@ func (g *Gate) kept(abs string) bool {
 }
 
 func (g *Gate) isPlanFile(abs string) bool {
-	return g.cfg.PlanFile != nil && abs == g.cfg.PlanFile()
+	if g.cfg.PlanFile == nil {
+		return false
+	}
+	file := g.cfg.PlanFile()
+	return file == abs || file != "" && filepath.Clean(file) == abs
 }
 
 func (g *Gate) mayWrite(p *permit, file string) (grade, *Refusal) {
@@ -168,7 +189,7 @@ func (g *Gate) mayWrite(p *permit, file string) (grade, *Refusal) {
 		return 0, blocked(fmt.Sprintf("it writes %s", abs), hint)
 	}
 	if h, hidden := g.cfg.Roots.hidden(abs); hidden {
-		return 0, &Refusal{Code: PolicyDenied, Reason: fmt.Sprintf("%s is hidden (by the entry %q)", abs, h)}
+		return 0, isHidden(abs, h)
 	}
 	if !within(g.cfg.Roots.Workspace, abs) || g.cfg.Roots.protected(abs) {
 		return gradeProtected, nil
@@ -178,11 +199,19 @@ func (g *Gate) mayWrite(p *permit, file string) (grade, *Refusal) {
 
 func (g *Gate) mayShell(p *permit, e Shell) (grade, *Refusal) {
 	if strings.TrimSpace(e.Command) == "" {
-		return 0, &Refusal{Code: InvalidInput, Fixable: true, Reason: "the command is empty"}
+		return 0, &Refusal{Code: InvalidInput, Fixable: true, Reason: "the command is empty", Hint: "give the command line to run"}
 	}
 	if e.Dir != "" {
 		if r := g.mayRead(e.Dir); r != nil {
 			return 0, r
+		}
+	}
+	if p.state.ReadOnly() {
+		if word, entry, found := g.cfg.Roots.hiddenInLine(e.Command, e.Dir); found {
+			return 0, &Refusal{
+				Code: PolicyDenied, Reason: fmt.Sprintf("%q names something hidden (by the entry %q)", word, entry),
+				Hint: "do without it, or search with grep and find, which leave it out; the user can change what is hidden",
+			}
 		}
 	}
 	res := shellsafe.Analyze(e.Command, &shellsafe.Options{Allow: g.cfg.Shell})
@@ -237,27 +266,38 @@ func (g *Gate) toolsHint(name string) string {
 }
 
 // suggestion is the rule that a user may want to answer "always" with.
-func suggestion(p *permit) string {
+func (g *Gate) suggestion(p *permit) string {
 	if p.grade >= gradeProtected || len(p.access) != 1 {
 		return ""
 	}
+	rule := Rule{Tool: p.call.Tool}
 	switch e := p.access[0].(type) {
 	case Shell:
-		commands, flat, err := shellsafe.Commands(e.Command)
-		if err != nil || !flat || len(commands) != 1 || !commands[0].NameKnown {
+		if rule.Arg = suggestWords(e.Command); rule.Arg == "" {
 			return ""
 		}
-		words := commands[0].Words
-		n := 1
-		if len(words) > 1 && !strings.HasPrefix(words[1], "-") && !strings.ContainsAny(words[1], "/.*") {
-			n = 2
-		}
-		return fmt.Sprintf("%s(%s *)", p.call.Tool, strings.Join(words[:n], " "))
 	case WriteFile:
-		return fmt.Sprintf("%s(%s)", p.call.Tool, e.Path)
+		// With a slash in it, so that it is that file and not every file of the name.
+		abs, err := g.cfg.Roots.abs(e.Path)
+		if err != nil {
+			return ""
+		}
+		rule.Arg = filepath.ToSlash(abs)
+		if rel, err := filepath.Rel(g.cfg.Roots.Workspace, abs); err == nil && within(g.cfg.Roots.Workspace, abs) {
+			rule.Arg = "./" + filepath.ToSlash(rel)
+		}
+		if strings.ContainsAny(rule.Arg, `*?[]{}\`) {
+			return ""
+		}
 	case Claimed, Opaque:
-		return p.call.Tool
 	case Nothing, ReadFile, Fetch, SubmitPlan, WriteTodos, AskUser, Spawn:
+		return ""
+	default:
+		return ""
 	}
-	return ""
+	parsed, err := ParseRule(rule.String())
+	if err != nil || !parsed.covers(&subject{roots: &g.cfg.Roots, tool: p.call.Tool, access: p.access}) {
+		return ""
+	}
+	return rule.String()
 }

@@ -2,9 +2,10 @@ package tool
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -84,14 +85,10 @@ type Gate struct {
 
 // ceiling is shared by a gate and its children at any depth.
 type ceiling struct {
-	epoch   atomic.Uint64
-	running atomic.Int64
-}
-
-type given struct {
-	epoch uint64
-	rule  Rule
-	call  Call // an exact call, where rule is zero
+	state    atomic.Pointer[plan.State]
+	revoked  atomic.Uint64 // how often everything was revoked
+	autonomy atomic.Uint32
+	running  atomic.Int64
 }
 
 const defaultTTL = 10 * time.Minute
@@ -104,12 +101,29 @@ func NewGate(cfg Config) *Gate {
 	if cfg.now == nil {
 		cfg.now = time.Now
 	}
-	return &Gate{cfg: cfg, ceiling: &ceiling{}}
+	cfg.Roots = cfg.Roots.ready()
+	g := &Gate{cfg: cfg, ceiling: &ceiling{}}
+	g.ceiling.state.Store(&plan.State{})
+	g.SetAutonomy(cfg.Autonomy)
+	return g
 }
 
-// Observe tells the gate and its children the session's state. Grants of another epoch are revoked:
-// those not yet used are refused by [Gate.Run].
-func (g *Gate) Observe(st plan.State) { g.ceiling.epoch.Store(st.Epoch()) }
+// Observe tells the gate and its children the session's state; call it on every change. Grants of
+// another epoch are revoked: those not yet used are refused by [Gate.Run], and a call that is running
+// can begin no further change. On a gate made by [Gate.Child] it does nothing: a sub-agent does not say
+// what may be done.
+func (g *Gate) Observe(st plan.State) {
+	if !g.child {
+		g.ceiling.state.Store(&st)
+	}
+}
+
+// SetAutonomy changes how much confirmation the user wants, for this gate and its children.
+func (g *Gate) SetAutonomy(a Autonomy) { g.ceiling.autonomy.Store(uint32(a)) }
+
+// Revoke takes back every grant that was not used yet, and every question that was not answered, of
+// this gate and its children. It is for a session whose state is replaced as a whole.
+func (g *Gate) Revoke() { g.ceiling.revoked.Add(1) }
 
 // Running returns how many granted calls are running now, those of children included.
 func (g *Gate) Running() int { return int(g.ceiling.running.Load()) }
@@ -123,96 +137,23 @@ func (g *Gate) Child(tools *Registry, host Host) *Gate {
 	return &Gate{cfg: cfg, ceiling: g.ceiling, child: true}
 }
 
-// A Decision is what the gate says of a call: [Allow], [Ask] or [Deny].
-type Decision interface{ decision() }
-
-// Allow is permission to run one call once. Only [Gate.Decide] and [Gate.Answer] make one that
-// [Gate.Run] accepts.
-type Allow struct{ p *permit }
-
-// Ask says that the user must be asked. Only [Gate.Decide] makes one that [Gate.Answer] accepts.
-type Ask struct {
-	p *permit
-	// Reason says why the user is asked, in a sentence.
-	Reason string
-	// Rule is what "always" would allow, as [ParseRule] reads it; "" if only this exact call.
-	Rule string
-}
-
-// Deny is a judged no.
-type Deny struct{ Refusal Refusal }
-
-func (Allow) decision() {}
-func (Ask) decision()   {}
-func (Deny) decision()  {}
-
-// A permit is a judged call.
-type permit struct {
-	gate    *Gate
-	epoch   uint64
-	state   plan.State
-	call    Call // cloned at the door
-	tool    *tool
-	access  Access
-	grade   grade
-	view    view
-	expires time.Time
-	used    atomic.Bool
-}
-
-// Call returns the call that is permitted.
-func (a Allow) Call() Call { return a.p.copyOfCall() }
-
-// Parallel says whether the call only reads, so that it may run beside others. Calls that the user or
-// the plan is waiting for, and all that write, are run in their order.
-func (a Allow) Parallel() bool {
-	if a.p == nil || a.p.grade != gradeRead {
-		return false
-	}
-	for _, e := range a.p.access {
-		switch e.(type) {
-		case Nothing, ReadFile, Shell, Spawn:
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// Call returns the call that is asked for.
-func (a Ask) Call() Call { return a.p.copyOfCall() }
-
-// Access returns what the call would do.
-func (a Ask) Access() Access {
-	if a.p == nil {
-		return nil
-	}
-	return append(Access(nil), a.p.access...)
-}
-
-func (p *permit) copyOfCall() Call {
-	if p == nil {
-		return Call{}
-	}
-	c := p.call
-	c.Input = bytes.Clone(c.Input)
-	return c
-}
-
 // Decide judges a call in the given state. It changes nothing and looks at nothing outside its
 // arguments and the gate's configuration.
-func (g *Gate) Decide(st plan.State, call Call) (d Decision) {
-	defer func() {
-		if r := recover(); r != nil { // a tool's access function is foreign code
-			d = g.deny(st, call, Refusal{Code: Internal, Reason: fmt.Sprintf("judging the call failed: %v", r)})
-		}
-		g.cfg.Counters.judged(g, call, d)
-	}()
-	return g.judge(st, call)
+func (g *Gate) Decide(st plan.State, call Call) Decision {
+	d := g.judge(st, call)
+	g.cfg.Counters.judged(g, call, d)
+	return d
 }
 
 // judge holds the order of section "The gate" of docs/design.md.
-func (g *Gate) judge(st plan.State, call Call) Decision {
+func (g *Gate) judge(st plan.State, call Call) (d Decision) {
+	defer func() {
+		if r := recover(); r != nil { // a tool's access function is foreign code
+			d = g.deny(st, call, Refusal{
+				Code: Internal, Reason: fmt.Sprintf("judging the call failed: %v", r), Hint: "use another tool; this one is broken",
+			})
+		}
+	}()
 	call.Input = bytes.Clone(call.Input)
 	if len(bytes.TrimSpace(call.Input)) == 0 {
 		call.Input = json.RawMessage(`{}`)
@@ -220,17 +161,18 @@ func (g *Gate) judge(st plan.State, call Call) Decision {
 	t := g.cfg.Registry.lookup(call.Tool)
 	if t == nil {
 		return g.deny(st, call, Refusal{
-			Code: UnknownTool, Fixable: true, Reason: fmt.Sprintf("there is no tool %q", call.Tool), Hint: g.toolsHint(call.Tool),
+			Code: UnknownTool, Fixable: true, Reason: fmt.Sprintf("there is no tool %q", clip(call.Tool)), Hint: g.toolsHint(call.Tool),
 		})
 	}
-	if err := t.validate(call.Input); err != nil {
+	if err := t.check.check(call.Input); err != nil {
 		return g.deny(st, call, invalid(err))
 	}
 	access, err := t.prepare(call.Input)
 	if err != nil {
 		return g.deny(st, call, invalid(err))
 	}
-	p := &permit{gate: g, epoch: st.Epoch(), state: st, call: call, tool: t, access: access}
+	// The tool may keep the slice: what was judged must be what is granted.
+	p := &permit{gate: g, revoked: g.ceiling.revoked.Load(), state: st, call: call, tool: t, access: slices.Clone(access)}
 	if r := g.underCeiling(p); r != nil {
 		return g.deny(st, call, *r)
 	}
@@ -262,10 +204,13 @@ func (g *Gate) byRules(p *permit) Decision {
 
 // freely returns the highest grade that the user need not be asked for.
 func (g *Gate) freely(p *permit) grade {
-	if p.view == viewScratch && g.cfg.Evidence == EvidenceOn {
-		return gradeProcess
+	if p.state.ReadOnly() { // autonomy is for when changes are allowed
+		if g.cfg.Evidence == EvidenceOn {
+			return gradeProcess
+		}
+		return gradeRead
 	}
-	switch g.cfg.Autonomy {
+	switch Autonomy(g.ceiling.autonomy.Load()) {
 	case Hybrid:
 		return gradeWorkspace
 	case Loose:
@@ -282,146 +227,23 @@ func (g *Gate) allow(p *permit) Decision {
 
 func (g *Gate) ask(p *permit, why string) Decision {
 	p.expires = g.cfg.now().Add(24 * time.Hour) // a person may be at lunch
-	return Ask{p: p, Reason: why, Rule: suggestion(p)}
+	return Ask{p: p, Reason: why, Rule: g.suggestion(p)}
 }
 
 func (g *Gate) deny(st plan.State, call Call, r Refusal) Decision {
-	r.Tool, r.Session, r.PlanMode = call.Tool, call.Session, st.ReadOnly()
+	r.Tool, r.Session, r.PlanMode = clip(call.Tool), call.Session, st.ReadOnly()
 	return Deny{r}
-}
-
-// A Verdict is a user's answer to an [Ask].
-type Verdict struct {
-	Yes bool
-	// Always lets the same call, or what Rule covers, through without asking until the mode changes.
-	Always bool
-	Rule   string
-	Note   string // for the model, with a no
-}
-
-// Answer turns a user's answer into a decision: [Allow] or [Deny], never [Ask]. The call is judged
-// again in the state as it is now, so that a yes given after the mode changed is a no.
-func (g *Gate) Answer(st plan.State, a Ask, v Verdict) Decision {
-	switch {
-	case a.p == nil || a.p.gate != g:
-		return g.deny(st, a.Call(), Refusal{Code: StalePermission, Reason: "the question is not one that this session asked"})
-	case !v.Yes:
-		reason := "the user said no"
-		if v.Note != "" {
-			reason += ": " + v.Note
-		}
-		a.p.used.Store(true)
-		return g.deny(st, a.p.call, Refusal{Code: UserDenied, Reason: reason, Hint: "do something else, or ask the user what they want instead"})
-	case a.p.used.Swap(true):
-		return g.deny(st, a.p.call, Refusal{Code: StalePermission, Reason: "the question was answered already"})
-	case a.p.epoch != st.Epoch() || g.cfg.now().After(a.p.expires):
-		return g.deny(st, a.p.call, Refusal{
-			Code: StalePermission, Reason: "what may be done has changed since the user was asked", Hint: "make the call again if it is still due",
-		})
-	}
-	switch d := g.judge(st, a.p.call).(type) {
-	case Deny:
-		return d
-	case Allow:
-		return d
-	case Ask:
-		if v.Always {
-			if err := g.give(d.p, v.Rule); err != nil {
-				return g.deny(st, a.p.call, Refusal{Code: InvalidInput, Reason: err.Error()})
-			}
-		}
-		return g.allow(d.p)
-	}
-	return g.deny(st, a.p.call, Refusal{Code: Internal, Reason: "the call could not be judged again"})
-}
-
-func (g *Gate) give(p *permit, rule string) error {
-	if p.grade >= gradeProtected {
-		return nil // such a yes is for once, whatever the surface offered
-	}
-	gv := given{epoch: p.epoch, call: p.call}
-	if rule != "" {
-		r, err := ParseRule(rule)
-		if err != nil {
-			return err
-		}
-		if !r.covers(&g.cfg.Roots, p.call.Tool, p.access) {
-			return fmt.Errorf("the rule %q does not cover the call that was asked for", rule)
-		}
-		gv.rule = r
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.given = append(g.given, gv)
-	return nil
-}
-
-func (g *Gate) wasGiven(p *permit) bool {
-	if p.grade >= gradeProtected {
-		return false
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, gv := range g.given {
-		if gv.epoch != p.epoch {
-			continue
-		}
-		if gv.rule.Tool == "" && gv.call.Tool == p.call.Tool && bytes.Equal(gv.call.Input, p.call.Input) {
-			return true
-		}
-		if gv.rule.Tool != "" && gv.rule.covers(&g.cfg.Roots, p.call.Tool, p.access) {
-			return true
-		}
-	}
-	return false
-}
-
-// Run runs a permitted call, once. progress, if given, gets text as the tool produces it, from any
-// goroutine. The error is a [*Refusal] and means that nothing ran; a tool's own failure is a Result
-// with IsError.
-func (g *Gate) Run(ctx context.Context, a Allow, progress func(string)) (res Result, err error) {
-	p := a.p
-	refuse := func(why string) (Result, error) {
-		r := Refusal{Code: StalePermission, Reason: why, Hint: "make the call again"}
-		if p != nil {
-			r.Tool, r.Session, r.PlanMode = p.call.Tool, p.call.Session, p.state.ReadOnly()
-		}
-		return Result{}, &r
-	}
-	switch {
-	case p == nil:
-		return refuse("there is no permission")
-	case p.gate != g:
-		return refuse("the permission belongs to another session")
-	case p.used.Swap(true):
-		return refuse("the permission was used already")
-	case g.cfg.now().After(p.expires):
-		return refuse("the permission has expired")
-	}
-	g.ceiling.running.Add(1)
-	defer g.ceiling.running.Add(-1)
-	if p.epoch != g.ceiling.epoch.Load() {
-		return refuse("the mode changed after the call was permitted")
-	}
-	grant := newGrant(p, progress)
-	defer grant.close()
-	defer func() {
-		if r := recover(); r != nil {
-			res, err = Result{Text: fmt.Sprintf("the tool %s broke: %v", p.call.Tool, r), IsError: true}, nil
-		}
-	}()
-	res, err = p.tool.run(ctx, grant, bytes.Clone(p.call.Input))
-	if err != nil {
-		res.IsError = true
-		if res.Text == "" {
-			res.Text = err.Error()
-		} else {
-			res.Text += "\n" + err.Error()
-		}
-	}
-	return res, nil
 }
 
 func invalid(err error) Refusal {
 	return Refusal{Code: InvalidInput, Fixable: true, Reason: err.Error(), Hint: "correct the input as the tool's schema says and call again"}
+}
+
+// clip bounds a name that a model made up. No registered name is longer.
+func clip(name string) string {
+	const most = 64
+	if len(name) > most {
+		return strings.ToValidUTF8(name[:most], "") + "…"
+	}
+	return name
 }

@@ -21,8 +21,10 @@ type Grant struct {
 	p        *permit
 	progress func(string)
 	ended    atomic.Bool
+	over     chan struct{} // closed when the call has returned
 
 	mu      sync.Mutex
+	changes sync.WaitGroup // writes and processes that were begun
 	closers []io.Closer
 }
 
@@ -30,16 +32,64 @@ func newGrant(p *permit, progress func(string)) *Grant {
 	if progress == nil {
 		progress = func(string) {}
 	}
-	return &Grant{p: p, progress: progress}
+	return &Grant{p: p, progress: progress, over: make(chan struct{})}
 }
 
+// close ends the grant. A tool may have leaked it to a goroutine: what that began is cancelled and
+// waited for, so that nothing happens after the call.
 func (g *Grant) close() {
+	g.mu.Lock()
 	g.ended.Store(true)
+	g.mu.Unlock()
+	close(g.over)
+	g.changes.Wait()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, c := range g.closers {
 		_ = c.Close() // reading handles; what was written was checked by its writer
 	}
+}
+
+// begin opens a change of the world: a write, a process, a request. The mode is looked at once more,
+// for a call may run long. The caller calls done when the change is complete.
+func (g *Grant) begin() (done func(), err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ended.Load() {
+		return nil, g.refused("the call is over")
+	}
+	if g.p.void() {
+		return nil, &Refusal{
+			Code: StalePermission, Tool: g.p.call.Tool, Session: g.p.call.Session, PlanMode: g.p.gate.ceiling.state.Load().ReadOnly(),
+			Reason: "the mode changed while the call was running", Hint: askAgain,
+		}
+	}
+	g.changes.Add(1)
+	return g.changes.Done, nil
+}
+
+// bound returns a context that ends with the call too.
+func (g *Grant) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-g.over:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// keepOpen closes the handle when the call ends, if not before.
+func (g *Grant) keepOpen(c io.Closer) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ended.Load() {
+		_ = c.Close() // a handle that came too late
+		return
+	}
+	g.closers = append(g.closers, c)
 }
 
 // Call returns the call that is granted.
@@ -59,10 +109,11 @@ func (g *Grant) Progress(text string) {
 }
 
 // refused is a reach for more than was declared.
-func (g *Grant) refused(format string, args ...any) error {
+func (g *Grant) refused(format string, args ...any) *Refusal {
 	return &Refusal{
 		Code: NotGranted, Tool: g.p.call.Tool, Session: g.p.call.Session, PlanMode: g.PlanMode(),
 		Reason: fmt.Sprintf(format, args...),
+		Hint:   "the tool asked for less than it needs: use another one, and tell the user",
 	}
 }
 
@@ -84,6 +135,8 @@ func (g *Grant) SubmitPlan(ctx context.Context, text string) (plan.Revision, err
 	if g.p.gate.cfg.Host.SubmitPlan == nil {
 		return plan.Revision{}, errNoService
 	}
+	ctx, cancel := g.bound(ctx)
+	defer cancel()
 	return g.p.gate.cfg.Host.SubmitPlan(ctx, text)
 }
 
@@ -95,6 +148,8 @@ func (g *Grant) WriteTodos(ctx context.Context, items []tasks.Item) (tasks.List,
 	if g.p.gate.cfg.Host.WriteTodos == nil {
 		return tasks.List{}, errNoService
 	}
+	ctx, cancel := g.bound(ctx)
+	defer cancel()
 	return g.p.gate.cfg.Host.WriteTodos(ctx, items)
 }
 
@@ -106,6 +161,8 @@ func (g *Grant) AskUser(ctx context.Context, questions []Question) ([]Answer, er
 	if g.p.gate.cfg.Host.AskUser == nil {
 		return nil, ErrNoUser
 	}
+	ctx, cancel := g.bound(ctx)
+	defer cancel()
 	return g.p.gate.cfg.Host.AskUser(ctx, questions)
 }
 
@@ -117,6 +174,8 @@ func (g *Grant) Spawn(ctx context.Context, a Assignment) (string, error) {
 	if g.p.gate.cfg.Host.Spawn == nil {
 		return "", errNoService
 	}
+	ctx, cancel := g.bound(ctx)
+	defer cancel()
 	return g.p.gate.cfg.Host.Spawn(ctx, a)
 }
 
@@ -129,18 +188,45 @@ func (g *Grant) Get(ctx context.Context, url string) (*http.Response, error) {
 	if !g.declared(func(e Effect) bool { f, ok := e.(Fetch); return ok && f.URL == url }) {
 		return nil, g.refused("the call did not say that it reads %s", url)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	done, err := g.begin()
 	if err != nil {
 		return nil, err
 	}
+	defer done()
+	ctx, cancel := g.bound(ctx)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
 	client := &http.Client{CheckRedirect: func(next *http.Request, via []*http.Request) error {
-		if len(via) >= maxRedirects {
+		switch {
+		case len(via) >= maxRedirects:
 			return errors.New("too many redirects")
-		}
-		if next.URL.Host != req.URL.Host {
+		case next.URL.Host != req.URL.Host:
 			return fmt.Errorf("the server leads to another host, %s", next.URL.Host)
+		case next.URL.Scheme != req.URL.Scheme && next.URL.Scheme != "https":
+			return fmt.Errorf("the server leads to a connection that is not encrypted, %s", next.URL)
 		}
 		return nil
 	}}
-	return client.Do(req)
+	resp, err := client.Do(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp.Body = &body{resp.Body, cancel}
+	g.keepOpen(resp.Body)
+	return resp, nil
+}
+
+// A body ends its request when it is closed.
+type body struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (b *body) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
 }

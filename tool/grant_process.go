@@ -2,9 +2,11 @@ package tool
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
-	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,31 +35,42 @@ func (g *Grant) Shell(ctx context.Context, out Output) (Ran, error) {
 	if !g.declared(func(e Effect) bool { s, ok := e.(Shell); shell = s; return ok }) {
 		return Ran{}, g.refused("the call did not say that it runs a command")
 	}
+	done, err := g.begin()
+	if err != nil {
+		return Ran{}, err
+	}
+	defer done()
+	ctx, cancel := g.bound(ctx)
+	defer cancel()
 	cfg := &g.p.gate.cfg
 	dir := cfg.Roots.Workspace
 	if shell.Dir != "" {
-		abs, err := g.Path(shell.Dir)
-		if err != nil {
+		if dir, err = g.shellDir(shell.Dir); err != nil {
 			return Ran{}, err
 		}
-		dir = abs
 	}
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		return Ran{}, &Refusal{Code: Internal, Tool: g.p.call.Tool, Reason: "bash is not installed", Hint: "use read, grep, find and ls"}
+	env := sandbox.CleanEnv(os.Environ())
+	if g.p.view == viewReadOnly {
+		env = readOnlyEnv(env, cfg.Roots.Workspace)
+	}
+	bash := findBash(env)
+	if bash == "" {
+		return Ran{}, &Refusal{
+			Code: Internal, Tool: g.p.call.Tool, Session: g.p.call.Session, PlanMode: g.PlanMode(),
+			Reason: "bash is not installed", Hint: "use read, grep, find and ls",
+		}
 	}
 	spec := sandbox.Spec{
 		// Neither start-up files nor the user's aliases: the judged text is the whole program.
 		Argv: []string{bash, "--noprofile", "--norc", "-c", shell.Command},
-		Dir:  dir, Root: cfg.Roots.Workspace,
+		Dir:  dir, Root: cfg.Roots.Workspace, Env: env,
 		Stdout: out.Stdout, Stderr: out.Stderr,
 		Limits: sandbox.Limits{Timeout: out.Timeout},
-		Hidden: absoluteOnly(cfg.Roots.Hidden),
+		Hidden: absoluteOnly(cfg.Roots.hiding.onDisk),
 	}
 	switch g.p.view {
 	case viewReadOnly:
 		spec.View, spec.Require = sandbox.ReadOnly, cfg.Sandbox == SandboxRequire
-		spec.Env = readOnlyEnv(sandbox.CleanEnv(os.Environ()))
 		if cfg.Sandbox == SandboxOff {
 			spec.View = sandbox.Full
 		}
@@ -68,15 +81,60 @@ func (g *Grant) Shell(ctx context.Context, out Output) (Ran, error) {
 		spec.View, spec.Require = sandbox.Full, false
 	case viewScratch:
 		spec.View, spec.Require = sandbox.Scratch, true
-		spec.Env = sandbox.CleanEnv(os.Environ())
 	case viewFull:
 		spec.View = sandbox.Full
-		spec.Env = sandbox.CleanEnv(os.Environ())
 	default:
 		return Ran{}, g.refused("the gate chose no view")
 	}
 	res, err := sandbox.Run(ctx, spec)
+	if errors.Is(err, sandbox.ErrUnavailable) {
+		err = &Refusal{
+			Code: SandboxMissing, Tool: g.p.call.Tool, Session: g.p.call.Session, PlanMode: g.PlanMode(),
+			Reason: err.Error(), Hint: "use read, grep, find and ls; the user can change what the sandbox must enforce",
+		}
+	}
 	return Ran{Result: res, Scratch: g.p.view == viewScratch}, err
+}
+
+// shellDir returns the folder to run in. It may be one that is read by another name: links are
+// followed as far as what may be read goes.
+func (g *Grant) shellDir(p string) (string, error) {
+	abs, err := g.Path(p)
+	if err != nil {
+		return "", err
+	}
+	real, _, err := g.resolve(abs)
+	return real, err
+}
+
+// findBash returns the first bash on the path that is named absolutely: "." on the path must not
+// let a workspace bring its own.
+func findBash(env []string) string {
+	for _, dir := range pathOf(env) {
+		for _, name := range []string{"bash", "bash.exe"} {
+			file := filepath.Join(dir, name)
+			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && (info.Mode().Perm()&0o111 != 0 || strings.HasSuffix(name, ".exe")) {
+				return file
+			}
+		}
+	}
+	return ""
+}
+
+// pathOf returns the absolute folders of PATH.
+func pathOf(env []string) []string {
+	var dirs []string
+	for _, kv := range env {
+		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
+			dirs = dirs[:0] // the last one counts
+			for _, dir := range filepath.SplitList(value) {
+				if filepath.IsAbs(dir) {
+					dirs = append(dirs, filepath.Clean(dir))
+				}
+			}
+		}
+	}
+	return dirs
 }
 
 // absoluteOnly drops the entries of a hidden list that are patterns for base names: the kernel hides
@@ -92,16 +150,26 @@ func absoluteOnly(hidden []string) []string {
 }
 
 // readOnlyEnv makes programs that are configured to execute something not do so: a repository's own
-// settings must not run anything while planning.
-func readOnlyEnv(env []string) []string {
+// settings must not run anything while planning, nor a program of the workspace stand in for one that
+// was judged by its name.
+func readOnlyEnv(env []string, workspace string) []string {
 	kept := env[:0:0]
 	for _, kv := range env {
 		name, _, _ := strings.Cut(kv, "=")
-		if steers(name) {
+		if steers(name) || strings.EqualFold(name, "PATH") {
 			continue
 		}
 		kept = append(kept, kv)
 	}
+	var path []string
+	for _, dir := range pathOf(env) {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil || within(workspace, dir) || within(workspace, real) {
+			continue
+		}
+		path = append(path, dir)
+	}
+	kept = append(kept, "PATH="+strings.Join(path, string(filepath.ListSeparator)))
 	return append(kept, gitEnv()...)
 }
 
@@ -111,7 +179,9 @@ func steers(name string) bool {
 	switch name {
 	case "BASH_ENV", "ENV", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "PS4", "CDPATH", "GLOBIGNORE", "IFS",
 		"LESSOPEN", "LESSCLOSE", "PAGER", "EDITOR", "VISUAL", "RIPGREP_CONFIG_PATH", "GREP_OPTIONS", "GREP_COLORS",
-		"TAR_OPTIONS", "PYTHONSTARTUP", "PERL5OPT", "RUBYOPT", "NODE_OPTIONS", "FZF_DEFAULT_COMMAND":
+		"TAR_OPTIONS", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PERL5OPT", "PERL5LIB", "PERL5DB", "RUBYOPT", "RUBYLIB",
+		"NODE_OPTIONS", "NODE_PATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "FZF_DEFAULT_COMMAND", "LESS",
+		"MANPAGER", "MANOPT", "SYSTEMD_PAGER", "BAT_PAGER", "BAT_OPTS", "GH_PAGER", "DELTA_PAGER", "EXINIT", "VIMINIT", "LOCATE_CONFIG":
 		return true
 	}
 	return strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "BASH_FUNC_") || strings.HasPrefix(name, "LD_") ||
@@ -142,8 +212,8 @@ func gitEnv() []string {
 		{"uploadpack.packObjectsHook", ""},
 	}
 	for i, s := range settings {
-		n := itoa(i)
+		n := strconv.Itoa(i)
 		env = append(env, "GIT_CONFIG_KEY_"+n+"="+s[0], "GIT_CONFIG_VALUE_"+n+"="+s[1])
 	}
-	return append(env, "GIT_CONFIG_COUNT="+itoa(len(settings)))
+	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)))
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 )
 
 // MaxRefusals is how often the same call may be refused in one turn before the turn ends;
@@ -57,5 +56,3 @@ func callKey(c Call) string {
 	}
 	return c.Tool + "\x00" + b.String()
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

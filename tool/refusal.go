@@ -1,7 +1,9 @@
 package tool
 
 import (
+	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/planmode-dev/planmode/shellsafe"
 )
@@ -57,7 +59,11 @@ type refusalJSON struct {
 
 // MarshalJSON writes the refusal with "success":false and "is_error":true.
 func (r Refusal) MarshalJSON() ([]byte, error) {
-	return json.Marshal(refusalJSON{false, true, r.Code, r.Tool, r.Session, r.PlanMode, r.Fixable, r.Reason, r.At, r.Hint})
+	return json.Marshal(r.json())
+}
+
+func (r *Refusal) json() refusalJSON {
+	return refusalJSON{false, true, r.Code, r.Tool, r.Session, r.PlanMode, r.Fixable, r.Reason, r.At, r.Hint}
 }
 
 // UnmarshalJSON reads what [Refusal.MarshalJSON] writes.
@@ -72,9 +78,11 @@ func (r *Refusal) UnmarshalJSON(data []byte) error {
 
 // Result returns the refusal as the model sees it: its JSON.
 func (r *Refusal) Result() Result {
-	text, err := json.Marshal(r)
-	if err != nil { // every field is a plain value
-		text = []byte(r.Error())
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)                     // the model reads a command line better as it is
+	if err := e.Encode(r.json()); err != nil { // every field is a plain value
+		return Result{Text: r.Error(), IsError: true}
 	}
-	return Result{Text: string(text), IsError: true}
+	return Result{Text: strings.TrimSuffix(b.String(), "\n"), IsError: true}
 }

@@ -75,6 +75,9 @@ func (r *Registry) Get(name string) (Tool, bool) {
 
 // All returns the tools in order of their names.
 func (r *Registry) All() []Tool {
+	if r == nil {
+		return nil
+	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	all := make([]Tool, 0, len(r.tools))
@@ -101,7 +104,7 @@ func (r *Registry) lookup(name string) *tool {
 	return r.tools[name]
 }
 
-// Spec returns the tool as a model sees it.
+// ForModel returns the tool as a model sees it.
 func (s Spec) ForModel() llm.ToolSpec {
 	return llm.ToolSpec{Name: s.Name, Description: s.Description, Schema: s.Schema}
 }
