@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -14,6 +15,22 @@ import (
 
 // breakoutName is argv[0] of the process that tries to break out of a rung for [Probe].
 const breakoutName = "planmode-sandbox-breakout"
+
+// nestedName is argv[0] of what it starts in a user namespace of its own, which does nothing.
+const nestedName = "planmode-sandbox-nested"
+
+func init() {
+	if len(os.Args) == 0 {
+		return
+	}
+	switch os.Args[0] {
+	case breakoutName:
+		breakoutMain()
+		os.Exit(1)
+	case nestedName:
+		os.Exit(0)
+	}
+}
 
 // targets is what the break-out is aimed at: all of it made by the probe for this one try.
 type targets struct {
@@ -83,12 +100,10 @@ var breakouts = []attempt{
 	}},
 	{"signal a process", func(t targets) error { return unix.Kill(t.PID, unix.SIGURG) }},
 	{"nest a user namespace", func(targets) error {
-		pid, errno := forkAndCall(unix.CLONE_NEWUSER, nil, 0)
-		if errno != 0 {
-			return errno
-		}
-		_, _ = unix.Wait4(int(pid), nil, 0, nil)
-		return nil
+		nested := exec.Command(selfExe)
+		nested.Args[0] = nestedName
+		nested.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}
+		return nested.Run()
 	}},
 	{"mount", func(t targets) error { return unix.Mount("tmpfs", t.Workspace, "tmpfs", 0, "") }},
 	{"set up io_uring", func(targets) error {
@@ -136,7 +151,7 @@ func breakoutMain() {
 		return
 	}
 	if _, err := os.Stdout.Write(append(out, '\n')); err == nil {
-		exit(0)
+		os.Exit(0)
 	}
 }
 

@@ -2,7 +2,7 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"unsafe"
@@ -57,15 +57,18 @@ func landlockABI(f faults) int {
 	return int(v)
 }
 
-// A ruleset is a Landlock domain in the making: all that it handles is refused but for its rules.
+// A ruleset writes the calls that make a Landlock domain: all that it handles is refused but for
+// its rules.
 type ruleset struct {
-	fd      int
+	s       *script
+	fd      arg
 	handled uint64
+	err     error
 }
 
-// Bits of struct landlock_ruleset_attr, whose size grew with the ABI: older kernels refuse a size
-// that they do not know when the tail is not zero.
-func newRuleset(abi int, network bool) (*ruleset, error) {
+// newRuleset handles everything that the ABI knows. The size of struct landlock_ruleset_attr grew
+// with it, and older kernels refuse one that they do not know when its tail is not zero.
+func (s *script) newRuleset(abi int, network bool) *ruleset {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: landlockFS(abi)}
 	size := unsafe.Sizeof(attr.Handled_access_fs)
 	if abi >= 4 {
@@ -78,97 +81,84 @@ func newRuleset(abi int, network bool) (*ruleset, error) {
 		size += unsafe.Sizeof(attr.Scoped)
 		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
-	if errno != 0 {
-		return nil, fmt.Errorf("create ruleset: %w", errno)
-	}
-	return &ruleset{fd: int(fd), handled: attr.Handled_access_fs}, nil
+	_, fd := s.open(unix.SYS_LANDLOCK_CREATE_RULESET, object(s, attr), imm(size), imm(0))
+	return &ruleset{s: s, fd: fd, handled: attr.Handled_access_fs}
 }
 
-// allow adds a rule for path and what lies below. A path that is not there needs no rule.
-func (r *ruleset) allow(path string, rights uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
-		return nil
+// allow adds a rule for path and what lies below. A path that is not there needs no rule, and
+// links have none: rules stand on what they point to.
+func (r *ruleset) allow(path string, rights uint64) {
+	info, err := os.Lstat(path)
+	if path == "/dev/shm" {
+		err = nil // the run's own, whether or not there is one outside
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return
 	}
 	if err != nil {
-		return fmt.Errorf("rule for %q: %w", path, err)
+		r.err = errors.Join(r.err, err)
+		return
 	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return fmt.Errorf("rule for %q: %w", path, err)
-	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFLNK:
-		return nil // opened by O_NOFOLLOW: rules stand on what links point to
-	case unix.S_IFDIR:
-	default:
+	if info != nil && !info.IsDir() {
 		rights &= llFile
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return
+		}
 	}
-	rights &= r.handled
-	if rights == 0 {
-		return nil
+	if rights &= r.handled; rights == 0 {
+		return
 	}
-	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH,
-		uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
-	if errno != 0 {
-		return fmt.Errorf("rule for %q: %w", path, errno)
-	}
-	return nil
+	s, mark := r.s, r.s.slots
+	s.optional(mayMiss, func() {
+		_, fd := s.open(unix.SYS_OPENAT, atCWD, s.text(path), imm(unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW), imm(0))
+		attr := object(s, unix.LandlockPathBeneathAttr{Allowed_access: rights})
+		s.patch(attr.value+8, fd)
+		s.call(unix.SYS_LANDLOCK_ADD_RULE, r.fd, imm(unix.LANDLOCK_RULE_PATH_BENEATH), attr, imm(0))
+		s.close(fd)
+	})
+	s.reuse(mark)
 }
 
 // allowReading lets everything below dir be read but what lies in hidden. Rules only ever add, so a
 // directory above a hidden path gets none and its entries get one each: its own listing is lost,
 // unless it lies in the workspace, where names show and contents do not.
-func (r *ruleset) allowReading(dir string, hidden []string, root string) error {
+func (r *ruleset) allowReading(dir string, hidden []string, root string) {
 	if dir == "/dev" {
-		return nil // device by device: a raw disk would show what is hidden
+		return // device by device: a raw disk would show what is hidden
 	}
 	above := dir == "/"
 	for _, h := range hidden {
 		if within(h, dir) {
-			return nil
+			return
 		}
 		above = above || within(dir, h)
 	}
 	if !above {
-		return r.allow(dir, llRead)
+		r.allow(dir, llRead)
+		return
 	}
 	if within(root, dir) {
-		if err := r.allow(dir, unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil {
-			return err
-		}
+		r.allow(dir, unix.LANDLOCK_ACCESS_FS_READ_DIR)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, os.ErrPermission) {
-		return fmt.Errorf("rules below %q: %w", dir, err)
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		r.err = errors.Join(r.err, err)
 	}
 	for _, e := range entries {
-		if e.Type()&os.ModeSymlink != 0 {
-			continue
-		}
-		if err := r.allowReading(filepath.Join(dir, e.Name()), hidden, root); err != nil {
-			return err
-		}
+		r.allowReading(filepath.Join(dir, e.Name()), hidden, root)
 	}
-	return nil
 }
 
 // safeDevices may be read and written; every other device node is out of reach.
 var safeDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 
 // allowDevices lets the harmless devices be used, and the terminal be asked for its size.
-func (r *ruleset) allowDevices() error {
+func (r *ruleset) allowDevices() {
 	for _, dev := range safeDevices {
 		rights := uint64(llDevice)
 		if dev == "/dev/tty" {
 			rights |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 		}
-		if err := r.allow(dev, rights); err != nil {
-			return err
-		}
+		r.allow(dev, rights)
 	}
-	return nil
 }

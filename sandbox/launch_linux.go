@@ -1,134 +1,22 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/planmode-dev/planmode/sandbox/internal/stage"
 )
 
-// runHelped runs the job under the helper at one level. A *setupError says that the level could not
-// be set up and nothing was started.
-func (j *job) runHelped(ctx context.Context, level Level, r Report, f faults) (Result, error) {
-	if f.NoUserNS && (level == Namespaces || level == Mounts) {
-		return Result{}, &setupError{level, "start", fmt.Errorf("clone: %w", unix.EPERM)}
-	}
-	path, err := j.lookPath()
-	if err != nil {
-		return Result{}, err
-	}
-	req := &request{
-		Level: level, View: j.View, Path: raw(path), Argv: toRaw(j.Argv), Dir: raw(j.Dir), Root: raw(j.Root),
-		Hidden: toRaw(j.hidden), Limits: j.Limits, Copy: !r.Overlay, Faults: f,
-	}
-	env := j.Env
-	if level != None {
-		base, err := os.MkdirTemp("", "planmode-run-")
-		if err != nil {
-			return Result{}, fmt.Errorf("sandbox: private TMPDIR: %w", err)
-		}
-		defer removeAll(base)
-		if base, err = filepath.EvalSymlinks(base); err != nil {
-			return Result{}, fmt.Errorf("sandbox: private TMPDIR: %w", err)
-		}
-		tmp := filepath.Join(base, "tmp")
-		if err := os.Mkdir(tmp, 0o700); err != nil {
-			return Result{}, fmt.Errorf("sandbox: private TMPDIR: %w", err)
-		}
-		req.Base = raw(base)
-		env = setEnv(env, "TMPDIR="+tmp, "TMP="+tmp, "TEMP="+tmp)
-		if home, err := filepath.EvalSymlinks(getEnv(env, "HOME")); err == nil && filepath.IsAbs(home) {
-			req.Home = raw(home)
-		}
-		if level != Mounts {
-			req.ABI = r.LandlockABI
-		}
-	}
-	req.Env = toRaw(setEnv(env, "PWD="+j.Dir))
-	return j.help(ctx, req)
-}
-
-// help starts the helper, hands it the request and reads the reply.
-func (j *job) help(ctx context.Context, req *request) (Result, error) {
-	r := Result{ExitCode: -1, Level: req.Level}
-	ctlR, ctlW, err := os.Pipe()
-	if err != nil {
-		return r, fmt.Errorf("sandbox: %w", err)
-	}
-	defer closeAll(ctlR, ctlW)
-	repR, repW, err := os.Pipe()
-	if err != nil {
-		return r, fmt.Errorf("sandbox: %w", err)
-	}
-	defer closeAll(repR, repW)
-
-	var frame bytes.Buffer
-	if err := writeFrame(&frame, req); err != nil {
-		return r, fmt.Errorf("sandbox: request: %w", err)
-	}
-	sent, got := make(chan struct{}), make(chan error, 1)
-	var rep reply
-	go func() { // larger than a pipe holds, so it is written while the helper reads
-		defer close(sent)
-		_, _ = ctlW.Write(frame.Bytes())
-	}()
-	go func() { got <- readFrame(repR, &rep) }()
-
-	attr := helperAttr(req.Level)
-	prepare := func(cmd *exec.Cmd) {
-		cmd.Dir, cmd.Env = "/", helperEnv
-		cmd.ExtraFiles = []*os.File{ctlR, repW}
-		cmd.SysProcAttr = attr
-	}
-	state, stopped, err := j.supervise(ctx, selfExe, []string{helperName}, prepare, func(cmd *exec.Cmd) {
-		if attr.Cloneflags != 0 {
-			_ = cmd.Process.Kill() // process 1 of its namespace: the kernel ends the others
-			return
-		}
-		closeAll(ctlW) // the helper ends its descendants; after the drain it is killed itself
-	})
-	closeAll(ctlR, repW, ctlW)
-	<-sent
-	replyErr := <-got
-	switch {
-	case stopped != nil:
-		r.Signal = "SIGKILL"
-		if replyErr == nil && rep.Step == "" {
-			r.setWaitStatus(syscall.WaitStatus(rep.Status))
-		}
-		return r.finish(stopped)
-	case err != nil && state == nil: // not started: namespaces refused, or no processes left
-		return r, &setupError{req.Level, "start", err}
-	case err != nil:
-		return r, err
-	case replyErr != nil:
-		return r, &setupError{req.Level, "helper", fmt.Errorf("it ended early: %s", state)}
-	case rep.Exec:
-		return r, fmt.Errorf("sandbox: start %q: %s", j.Argv[0], rep.Err)
-	case rep.Step != "":
-		return r, &setupError{req.Level, rep.Step, fmt.Errorf("%s", rep.Err)}
-	}
-	r.setWaitStatus(syscall.WaitStatus(rep.Status))
-	r.Changed = fromRaw(rep.Changed)
-	if len(r.Changed) == 0 {
-		r.Changed = nil
-	}
-	if rep.Limit != "" {
-		return r, fmt.Errorf("sandbox: stopped: %s", rep.Limit)
-	}
-	if rep.Err != "" {
-		return r, fmt.Errorf("sandbox: %s", rep.Err)
-	}
-	return r, nil
-}
-
-// A setupError says why a level could not be set up.
+// A setupError says why a level could not be set up. Nothing was started.
 type setupError struct {
 	level Level
 	step  string
@@ -140,16 +28,209 @@ func (e *setupError) Error() string {
 }
 func (e *setupError) Unwrap() error { return e.err }
 
+// runHelped runs the job under the helper at one level. A *setupError says that this level does
+// not work and another one may.
+func (j *job) runHelped(ctx context.Context, level Level, have Report, f faults) (Result, error) {
+	path, err := j.lookPath()
+	if err != nil {
+		return Result{}, err
+	}
+	v := &view{job: j, level: level, abi: have.LandlockABI, dir: j.Dir, env: setEnv(j.Env, "PWD="+j.Dir), faults: f}
+	if level == None {
+		v.abi = 0
+		return v.run(ctx, path)
+	}
+	if level == Mounts {
+		v.abi = 0
+	}
+	base, err := os.MkdirTemp("", "planmode-run-")
+	if err != nil {
+		return Result{}, fmt.Errorf("sandbox: private TMPDIR: %w", err)
+	}
+	defer removeAll(base)
+	if v.base, err = filepath.EvalSymlinks(base); err != nil {
+		return Result{}, fmt.Errorf("sandbox: private TMPDIR: %w", err)
+	}
+	tmp := filepath.Join(v.base, "tmp")
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return Result{}, fmt.Errorf("sandbox: private TMPDIR: %w", err)
+	}
+	v.env = setEnv(v.env, "TMPDIR="+tmp, "TMP="+tmp, "TEMP="+tmp)
+	v.covered = v.mounted() && j.View != ReadOnly && within(j.Root, v.base)
+	if j.View != Scratch {
+		return v.run(ctx, path)
+	}
+	return v.runScratch(ctx, path, have.Overlay)
+}
+
+// runScratch finds out what the program changed, besides running it.
+func (v *view) runScratch(ctx context.Context, path string, overlay bool) (Result, error) {
+	original, err := os.OpenRoot(v.job.Root)
+	if err != nil {
+		return Result{}, fmt.Errorf("sandbox: workspace: %w", err)
+	}
+	defer original.Close()
+	if v.mounted() && overlay {
+		v.home = v.homeToCover()
+		r, err := v.runOverlay(ctx, path, original)
+		if s := (*setupError)(nil); errors.As(err, &s) && s.step == homeStep {
+			v.home = ""
+			v.redirectCaches()
+			r, err = v.runOverlay(ctx, path, original)
+		}
+		return r, err
+	}
+	v.copy = filepath.Join(v.base, "copy")
+	skip := append(slices.Clone(v.job.hidden), v.base)
+	if err := copyTree(v.job.Root, v.copy, skip, v.job.Limits.Scratch); err != nil {
+		return Result{}, fmt.Errorf("sandbox: copy of the workspace: %w", err)
+	}
+	v.redirectCaches()
+	if !v.mounted() { // the copy has a path of its own, and the program starts there
+		if rel, err := filepath.Rel(v.job.Root, v.dir); err == nil && within(v.job.Root, v.dir) {
+			v.dir = filepath.Join(v.copy, rel)
+			v.env = setEnv(v.env, "PWD="+v.dir)
+		}
+	}
+	copied, err := os.OpenRoot(v.copy)
+	if err != nil {
+		return Result{}, fmt.Errorf("sandbox: copy of the workspace: %w", err)
+	}
+	defer copied.Close()
+	r, err := v.run(ctx, path)
+	if err != nil {
+		return r, err
+	}
+	never := func(p string) bool { return slices.Contains(skip, filepath.Join(v.job.Root, p)) }
+	changed, err := changedInCopy(original, copied)
+	gone, err2 := deleted(original, copied, never)
+	if err := errors.Join(err, err2); err != nil {
+		return r, fmt.Errorf("sandbox: %w", err)
+	}
+	r.Changed = sortedSet(append(changed, gone...))
+	return r, nil
+}
+
+func (v *view) runOverlay(ctx context.Context, path string, original *os.Root) (Result, error) {
+	link := &link{}
+	defer link.close()
+	r, err := v.runLinked(ctx, path, link)
+	if err != nil || link.upper == nil {
+		return r, err
+	}
+	upper, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", link.upper.Fd()))
+	if err != nil {
+		return r, fmt.Errorf("sandbox: list changes: %w", err)
+	}
+	defer upper.Close()
+	changed, err := changedInUpper(original, upper)
+	if err != nil {
+		return r, fmt.Errorf("sandbox: %w", err)
+	}
+	r.Changed = sortedSet(changed)
+	return r, nil
+}
+
+func sortedSet(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// homeToCover is the home directory, when a copy-on-write view can be laid over it.
+func (v *view) homeToCover() string {
+	home, err := filepath.EvalSymlinks(getEnv(v.env, "HOME"))
+	if err != nil || !filepath.IsAbs(home) || home == "/" || within(v.job.Root, home) || within(home, v.base) {
+		return ""
+	}
+	return home
+}
+
+// redirectCaches sends the caches of common tools to the TMPDIR, where the home directory cannot
+// be written.
+func (v *view) redirectCaches() {
+	cache := filepath.Join(v.base, "tmp", "cache")
+	v.env = setEnv(v.env, "XDG_CACHE_HOME="+cache, "GOCACHE="+filepath.Join(cache, "go-build"),
+		"npm_config_cache="+filepath.Join(cache, "npm"), "PIP_CACHE_DIR="+filepath.Join(cache, "pip"),
+		"PYTHONPYCACHEPREFIX="+filepath.Join(cache, "pycache"))
+}
+
+func (v *view) run(ctx context.Context, path string) (Result, error) {
+	link := &link{}
+	defer link.close()
+	return v.runLinked(ctx, path, link)
+}
+
+// runLinked starts the helper, hands it the script and reads the reply.
+func (v *view) runLinked(ctx context.Context, path string, link *link) (Result, error) {
+	r := Result{ExitCode: -1, Level: v.level}
+	if v.faults.NoUserNS && v.mounted() {
+		return r, &setupError{v.level, "start", fmt.Errorf("clone: %w", unix.EPERM)}
+	}
+	s, err := writeScript(v, path)
+	if err != nil {
+		return r, &setupError{v.level, "script", err}
+	}
+	theirs, err := link.open()
+	if err != nil {
+		return r, fmt.Errorf("sandbox: %w", err)
+	}
+	link.exchange(s.Encode())
+	attr := v.helperAttr()
+	prepare := func(cmd *exec.Cmd) {
+		cmd.Dir, cmd.Env = "/", helperEnv
+		cmd.ExtraFiles = []*os.File{theirs} // becomes stage.FD
+		cmd.SysProcAttr = attr
+	}
+	var watch *watcher
+	started := func(cmd *exec.Cmd) { watch = v.watch(cmd.Process.Pid) }
+	state, stopped, err := v.job.supervise(ctx, selfExe, []string{stage.Name}, prepare, started, func(cmd *exec.Cmd) {
+		if v.mounted() {
+			_ = cmd.Process.Kill() // process 1 of its namespace: the kernel ends the others
+			return
+		}
+		killDescendants(cmd.Process.Pid)
+		link.hangUp() // what was orphaned in between is ended by the helper; after the drain it is killed itself
+	})
+	_ = theirs.Close()
+	limit := watch.stop()
+	reply, replied := link.wait()
+	switch {
+	case stopped != nil:
+		r.Signal = "SIGKILL"
+		if replied && reply.Phase == stage.Ended {
+			r.setWaitStatus(syscall.WaitStatus(reply.Status))
+		}
+		return r.finish(stopped)
+	case limit != "":
+		return r, fmt.Errorf("sandbox: stopped: %s", limit)
+	case err != nil && state == nil: // namespaces refused, or no process to be had
+		return r, &setupError{v.level, "start", err}
+	case err != nil:
+		return r, err
+	case !replied:
+		return r, &setupError{v.level, "helper", fmt.Errorf("it ended early: %s", state)}
+	case reply.Phase != stage.Ended:
+		step, errno := s.name(reply.Phase, reply.Index), syscall.Errno(reply.Errno)
+		if step == execStep {
+			return r, fmt.Errorf("sandbox: start %q: %w", v.job.Argv[0], errno)
+		}
+		return r, &setupError{v.level, step, errno}
+	}
+	r.setWaitStatus(syscall.WaitStatus(reply.Status))
+	return r, nil
+}
+
+// selfExe is this very program, also when its file was replaced or removed.
 const selfExe = "/proc/self/exe"
 
-// helperEnv keeps the helper small and quiet: it lives shortly, so collecting would be a waste.
-var helperEnv = []string{"GOGC=off", "GOTRACEBACK=none"}
+// helperEnv keeps the helper small: it needs one thread and never collects.
+var helperEnv = []string{"GOGC=off", "GOMAXPROCS=1", "GOTRACEBACK=none"}
 
 // helperAttr are the attributes of the helper's process: for the levels with namespaces, all rights
 // inside them and the same user and group numbers as outside.
-func helperAttr(level Level) *syscall.SysProcAttr {
+func (v *view) helperAttr() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true}
-	if level != Namespaces && level != Mounts {
+	if !v.mounted() {
 		return attr
 	}
 	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC |
@@ -187,7 +268,7 @@ func idMappings(file string, own int) []syscall.SysProcIDMap {
 	return all
 }
 
-// removeAll removes a private directory, also where the process took its own permissions away.
+// removeAll removes a private directory, also where the program took its own permissions away.
 func removeAll(dir string) {
 	if os.RemoveAll(dir) == nil {
 		return

@@ -10,268 +10,207 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isolate makes the helper's mount namespace the view. It runs as process 1 of its namespaces, with
-// all rights in them and none outside.
-func (h *helper) isolate() error {
-	if h.Faults.NoMounts {
-		return step("read-only mounts", unix.EPERM)
+// isolate writes the calls that make the helper's mount namespace the view. The helper is process
+// 1 of its namespaces, with all rights in them and none outside.
+func (s *script) isolate(v *view) {
+	if v.faults.NoMounts { // as where a user namespace is granted without rights in it
+		s.begin("read-only mounts")
+		s.call(unix.SYS_MOUNT_SETATTR, imm(-1), s.text("/"), imm(0), imm(0), imm(0))
 	}
-	unix.Umask(0o077) // what is made here is the run's own
-	defer unix.Umask(h.umask)
+	s.begin("private directory")
+	_, umask := s.open(unix.SYS_UMASK, imm(0o077)) // what is made here is the run's own
 
-	trees, err := h.cloneTrees()
-	if err != nil {
-		return err
+	// Taken while still writable, or before something covers them.
+	s.begin("writable workspace")
+	var root arg
+	if v.job.View == Workspace {
+		root = s.clone(v.job.Root, unix.AT_RECURSIVE)
+		s.setMount(root, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, unix.MOUNT_ATTR_NOSUID, true)
 	}
-	defer trees.close()
+	s.begin("private /dev")
+	devices := map[string]arg{}
+	for _, dev := range safeDevices {
+		if _, err := os.Stat(dev); err == nil {
+			devices[dev] = s.clone(dev, 0)
+		}
+	}
+
 	// One call for every mount there is: from here on nothing is writable but what is mounted
 	// later. NOSUID as well; not NODEV, which would break /dev/null.
-	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{
-		Attr_set:    unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID,
-		Propagation: unix.MS_PRIVATE,
-	}); err != nil {
-		return step("read-only mounts", err)
-	}
-	if err := h.mountStore(); err != nil {
-		return step("private TMPDIR", err)
-	}
-	tmp, err := cloneTree(filepath.Join(h.base, "tmp"), 0)
-	if err != nil {
-		return step("private TMPDIR", err)
-	}
-	defer unix.Close(tmp)
-	shm, err := cloneTree(filepath.Join(h.base, "shm"), 0)
-	if err != nil {
-		return step("private TMPDIR", err)
-	}
-	defer unix.Close(shm)
-	if err := h.mountRoot(trees); err != nil {
-		return err
-	}
-	if err := h.hide(); err != nil {
-		return step("hidden paths", err)
-	}
-	if err := mountDev(trees, shm); err != nil {
-		return step("private /dev", err)
-	}
-	if err := h.mountProc(); err != nil {
-		return step("fresh /proc", err)
-	}
-	// The store itself goes out of sight; only its tmp is put back, last of all because the
-	// workspace may be mounted above it.
-	if !h.storeCovered {
-		if err := unix.Unmount(h.base, unix.MNT_DETACH); err != nil {
-			return step("private TMPDIR", err)
-		}
-	}
-	return step("private TMPDIR", attach(tmp, filepath.Join(h.base, "tmp")))
-}
+	s.begin("read-only mounts")
+	s.setMount(atCWD, "/", unix.AT_RECURSIVE, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID, true)
 
-// trees are mounts cloned while they were still writable, or before something covered them.
-type trees struct {
-	root    int // Workspace: the workspace; otherwise -1
-	devices map[string]int
-}
-
-func (t *trees) close() {
-	if t.root >= 0 {
-		_ = unix.Close(t.root)
-	}
-	for _, fd := range t.devices {
-		_ = unix.Close(fd)
-	}
-}
-
-func (h *helper) cloneTrees() (*trees, error) {
-	t := &trees{root: -1, devices: map[string]int{}}
-	for _, dev := range safeDevices {
-		if fd, err := cloneTree(dev, 0); err == nil {
-			t.devices[dev] = fd
-		} else if err != unix.ENOENT { //nolint:errorlint // a bare errno from the call above
-			t.close()
-			return nil, step("private /dev", fmt.Errorf("%s: %w", dev, err))
-		}
-	}
-	if h.View != Workspace {
-		return t, nil
-	}
-	fd, err := cloneTree(h.root, unix.AT_RECURSIVE)
-	if err != nil {
-		t.close()
-		return nil, step("writable workspace", err)
-	}
-	t.root = fd
-	err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{
-		Attr_set:    unix.MOUNT_ATTR_NOSUID,
-		Propagation: unix.MS_PRIVATE,
-	})
-	if err != nil {
-		t.close()
-		return nil, step("writable workspace", err)
-	}
-	return t, nil
-}
-
-func cloneTree(path string, flags uint) (int, error) {
-	return unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|flags)
-}
-
-func attach(tree int, path string) error {
-	return unix.MoveMount(tree, "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH)
-}
-
-// mountStore mounts the bounded memory that everything of this run lives in.
-func (h *helper) mountStore() error {
-	size := "mode=0700,size=" + strconv.FormatInt(h.Limits.Scratch, 10)
-	if err := unix.Mount("tmpfs", h.base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, size); err != nil {
-		return err
-	}
-	for _, dir := range []string{"tmp", "shm", "empty"} {
-		if err := unix.Mkdir(filepath.Join(h.base, dir), 0o700); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mountRoot puts the workspace of the view in its place.
-func (h *helper) mountRoot(t *trees) error {
-	switch h.View {
+	tmp, shm := s.store(v)
+	switch v.job.View {
 	case Workspace:
-		h.storeCovered = within(h.root, h.base)
-		return step("writable workspace", attach(t.root, h.root))
+		s.begin("writable workspace")
+		s.attach(root, v.job.Root)
 	case Scratch:
-		return h.mountScratch()
+		s.scratch(v)
 	case ReadOnly, Full:
 	}
-	return nil
+	s.hide(v)
+	s.dev(devices, shm)
+	s.proc(v)
+	// The store goes out of sight under the part of it that is the run's own. Not by unmounting
+	// it, which waits for every processor of the machine.
+	s.begin("private TMPDIR")
+	s.attach(tmp, v.base)
+	if v.job.View != ReadOnly {
+		s.loopback()
+	}
+	s.call(unix.SYS_UMASK, umask)
 }
 
-// hide lays an empty directory or file without any permission over each hidden path.
-func (h *helper) hide() error {
-	if len(h.Hidden) == 0 {
-		return nil
+func (s *script) clone(path string, flags uint) arg {
+	_, fd := s.open(unix.SYS_OPEN_TREE, atCWD, s.text(path), imm(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|flags))
+	return fd
+}
+
+func (s *script) attach(tree arg, path string) {
+	s.call(unix.SYS_MOVE_MOUNT, tree, s.text(""), atCWD, s.text(path), imm(unix.MOVE_MOUNT_F_EMPTY_PATH))
+}
+
+func (s *script) setMount(fd arg, path string, flags int, set uint64, private bool) {
+	attr := unix.MountAttr{Attr_set: set}
+	if private {
+		attr.Propagation = unix.MS_PRIVATE
 	}
-	// A mount of its own, so that it can be read-only: binds inherit that.
-	cover, err := tmpfs("mode=0700,size=4k,nr_inodes=8")
-	if err != nil {
-		return err
+	s.call(unix.SYS_MOUNT_SETATTR, fd, s.text(path), imm(flags), object(s, attr), imm(unix.MOUNT_ATTR_SIZE_VER0))
+}
+
+func (s *script) readOnly(fd arg) {
+	s.setMount(fd, "", unix.AT_EMPTY_PATH, unix.MOUNT_ATTR_RDONLY, false)
+}
+
+func (s *script) mkdirs(mode uint32, paths ...string) {
+	for _, p := range paths {
+		s.call(unix.SYS_MKDIRAT, atCWD, s.text(p), imm(mode))
 	}
-	defer unix.Close(cover)
-	if err := unix.Mkdirat(cover, "dir", 0); err != nil {
-		return err
-	}
-	fd, err := unix.Openat(cover, "file", unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_ = unix.Close(fd)
-	if err := readOnly(cover, ""); err != nil {
-		return err
-	}
-	spot := filepath.Join(h.base, "empty")
-	if h.storeCovered {
-		spot = "/dev" // about to be covered itself
-	}
-	if err := attach(cover, spot); err != nil {
-		return err
-	}
-	for _, path := range fromRaw(h.Hidden) {
-		var st unix.Stat_t
-		if err := unix.Lstat(path, &st); err == unix.ENOENT { //nolint:errorlint // a bare errno
-			continue // gone since it was listed, or below the run's own workspace
-		}
-		source := filepath.Join(spot, "file")
-		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-			source = filepath.Join(spot, "dir")
-		}
-		if err := unix.Mount(source, path, "", unix.MS_BIND, ""); err != nil {
-			return fmt.Errorf("%q: %w", path, err)
-		}
-	}
-	return nil
+}
+
+func (s *script) mount(source, target, kind string, flags uintptr, options string) {
+	s.call(unix.SYS_MOUNT, s.text(source), s.text(target), s.text(kind), imm(flags), s.text(options))
+}
+
+// store mounts the bounded memory that everything of this run lives in, and takes the two parts of
+// it that will show.
+func (s *script) store(v *view) (tmp, shm arg) {
+	s.begin("private TMPDIR")
+	s.mount("tmpfs", v.base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0700,size="+strconv.FormatInt(v.job.Limits.Scratch, 10))
+	own := filepath.Join(v.base, "own")
+	s.mkdirs(0o700, own, filepath.Join(own, "tmp"), filepath.Join(v.base, "shm"), filepath.Join(v.base, "cover"))
+	return s.clone(own, 0), s.clone(filepath.Join(v.base, "shm"), 0)
 }
 
 // tmpfs makes a memory file system that is mounted nowhere yet.
-func tmpfs(options string) (int, error) {
-	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(fs)
-	for _, option := range strings.Split(options, ",") {
+func (s *script) tmpfs(options ...string) arg {
+	_, fs := s.open(unix.SYS_FSOPEN, s.text("tmpfs"), imm(unix.FSOPEN_CLOEXEC))
+	for _, option := range options {
 		key, value, _ := strings.Cut(option, "=")
-		if err := unix.FsconfigSetString(fs, key, value); err != nil {
-			return -1, fmt.Errorf("%s: %w", option, err)
-		}
+		s.call(unix.SYS_FSCONFIG, fs, imm(unix.FSCONFIG_SET_STRING), s.text(key), s.text(value), imm(0))
 	}
-	if err := unix.FsconfigCreate(fs); err != nil {
-		return -1, err
-	}
-	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID)
+	s.call(unix.SYS_FSCONFIG, fs, imm(unix.FSCONFIG_CMD_CREATE), imm(0), imm(0), imm(0))
+	_, mnt := s.open(unix.SYS_FSMOUNT, fs, imm(unix.FSMOUNT_CLOEXEC), imm(unix.MOUNT_ATTR_NOSUID))
+	s.close(fs)
+	return mnt
 }
 
-func readOnly(fd int, path string) error {
-	flags := uint(0)
-	if path == "" {
-		flags = unix.AT_EMPTY_PATH
-	}
-	return unix.MountSetattr(fd, path, flags, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+// create makes an empty file below a directory.
+func (s *script) create(dir arg, name string, mode uint32) {
+	mark := s.slots
+	_, fd := s.open(unix.SYS_OPENAT, dir, s.text(name), imm(unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_WRONLY), imm(mode))
+	s.close(fd)
+	s.reuse(mark)
 }
 
-// mountDev replaces /dev: a read-only mount does not keep a process from writing to a device.
-func mountDev(t *trees, shm int) error {
-	dev, err := tmpfs("mode=0755,size=64k")
-	if err != nil {
-		return err
+// hide lays an empty directory or file without any permission over each hidden path.
+func (s *script) hide(v *view) {
+	if len(v.job.hidden) == 0 {
+		return
 	}
-	defer unix.Close(dev)
-	for name, tree := range t.devices {
-		fd, err := unix.Openat(dev, filepath.Base(name), unix.O_CREAT|unix.O_CLOEXEC|unix.O_WRONLY, 0o600)
-		if err != nil {
-			return err
+	s.begin("hidden paths")
+	// A mount of its own, so that it can be read-only: clones inherit that.
+	cover := s.tmpfs("mode=0700", "size=4k", "nr_inodes=8")
+	s.call(unix.SYS_MKDIRAT, cover, s.text("dir"), imm(0))
+	s.create(cover, "file", 0)
+	s.readOnly(cover)
+	spot := filepath.Join(v.base, "cover")
+	if v.covered {
+		spot = "/dev" // about to be covered itself
+	}
+	s.attach(cover, spot)
+	s.close(cover)
+	for _, path := range v.job.hidden {
+		source := filepath.Join(spot, "file")
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			source = filepath.Join(spot, "dir")
 		}
-		_ = unix.Close(fd)
-		defer func() { _ = attach(tree, name) }()
+		mark := s.slots
+		tree := s.clone(source, 0)
+		// Missing: gone since it was listed.
+		op := s.call(unix.SYS_MOVE_MOUNT, tree, s.text(""), atCWD, s.text(path), imm(unix.MOVE_MOUNT_F_EMPTY_PATH))
+		op.Flags = mayMiss
+		s.close(tree)
+		s.reuse(mark)
+	}
+}
+
+// dev replaces /dev: a read-only mount does not keep a process from writing to a device, and root
+// reads raw disks.
+func (s *script) dev(devices map[string]arg, shm arg) {
+	s.begin("private /dev")
+	dev := s.tmpfs("mode=0755", "size=64k")
+	for _, name := range safeDevices {
+		if _, ok := devices[name]; ok {
+			s.create(dev, filepath.Base(name), 0o600)
+		}
 	}
 	for _, link := range [][2]string{
 		{"/proc/self/fd", "fd"}, {"/proc/self/fd/0", "stdin"}, {"/proc/self/fd/1", "stdout"}, {"/proc/self/fd/2", "stderr"},
 	} {
-		if err := unix.Symlinkat(link[0], dev, link[1]); err != nil {
-			return err
+		s.call(unix.SYS_SYMLINKAT, s.text(link[0]), dev, s.text(link[1]))
+	}
+	s.call(unix.SYS_MKDIRAT, dev, s.text("shm"), imm(0o700))
+	s.readOnly(dev)
+	s.attach(dev, "/dev")
+	s.close(dev)
+	for _, name := range safeDevices {
+		if tree, ok := devices[name]; ok {
+			s.attach(tree, name)
+			s.close(tree)
 		}
 	}
-	if err := unix.Mkdirat(dev, "shm", 0o700); err != nil {
-		return err
-	}
-	if err := readOnly(dev, ""); err != nil {
-		return err
-	}
-	if err := attach(dev, "/dev"); err != nil {
-		return err
-	}
-	return attach(shm, "/dev/shm")
+	s.attach(shm, "/dev/shm")
+	s.close(shm)
 }
 
-// mountProc mounts a /proc that shows the run's own processes, and read-only. Where that is
-// refused the old one stays, read-only too; Landlock then keeps other processes' memory and
-// environment out of reach, so it must be there.
-func (h *helper) mountProc() error {
-	err := error(unix.EPERM)
-	if !h.Faults.NoProc {
-		err = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+// proc mounts a /proc that shows the run's own processes, and read-only. Where that is refused the
+// old one stays, read-only too; Landlock then keeps other processes' memory and environment out of
+// reach, so it must be there.
+func (s *script) proc(v *view) {
+	s.begin("fresh /proc")
+	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC)
+	if v.faults.NoProc {
+		flags = unix.MS_SHARED | unix.MS_PRIVATE // which contradict one another
 	}
-	if err != nil {
-		if h.ABI == 0 {
-			return err
+	mount := func() {
+		s.mount("proc", "/proc", "proc", flags, "")
+		if pidLimitIsLocal() {
+			s.optional(mayFail, func() { // RLIMIT_NPROC is the other bound
+				_, fd := s.open(unix.SYS_OPENAT, atCWD, s.text("/proc/sys/kernel/pid_max"), imm(unix.O_WRONLY|unix.O_CLOEXEC), imm(0))
+				limit := strconv.Itoa(v.job.Limits.Processes + reservedPIDs)
+				s.call(unix.SYS_WRITE, fd, s.text(limit), imm(len(limit))).Flags = mayFail
+				s.close(fd)
+			})
 		}
-		return nil
+		s.setMount(atCWD, "/proc", 0, unix.MOUNT_ATTR_RDONLY, false)
 	}
-	if pidLimitIsLocal() {
-		limit := strconv.Itoa(h.Limits.Processes + reservedPIDs)
-		_ = os.WriteFile("/proc/sys/kernel/pid_max", []byte(limit), 0) // RLIMIT_NPROC is the other bound
+	if v.abi == 0 {
+		mount()
+		return
 	}
-	return readOnly(unix.AT_FDCWD, "/proc")
+	s.optional(mayFail, mount)
 }
 
 // reservedPIDs are the numbers that the kernel does not hand out again after the first round; it
@@ -285,26 +224,21 @@ func pidLimitIsLocal() bool {
 	if unix.Uname(&u) != nil {
 		return false
 	}
-	major, minor := kernelVersion(unix.ByteSliceToString(u.Release[:]))
+	var major, minor int
+	_, _ = fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &major, &minor)
 	return major > 6 || major == 6 && minor >= 14
 }
 
-func kernelVersion(release string) (major, minor int) {
-	_, _ = fmt.Sscanf(release, "%d.%d", &major, &minor)
-	return major, minor
-}
-
-// loopbackUp switches the namespace's only interface on.
-func loopbackUp() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
+// loopback switches the network namespace's only interface on.
+func (s *script) loopback() {
+	s.begin("loopback")
 	ifr, err := unix.NewIfreq("lo")
 	if err != nil {
-		return err
+		s.fail(err)
+		return
 	}
 	ifr.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ifr)
+	_, fd := s.open(unix.SYS_SOCKET, imm(unix.AF_INET), imm(unix.SOCK_DGRAM|unix.SOCK_CLOEXEC), imm(0))
+	s.call(unix.SYS_IOCTL, fd, imm(unix.SIOCSIFFLAGS), object(s, *ifr))
+	s.close(fd)
 }

@@ -23,7 +23,7 @@ func (j *job) runPlain(ctx context.Context) (Result, error) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	}
 	var leader int
-	state, stopped, err := j.supervise(ctx, path, j.Argv, prepare, func(cmd *exec.Cmd) {
+	state, stopped, err := j.supervise(ctx, path, j.Argv, prepare, func(*exec.Cmd) {}, func(cmd *exec.Cmd) {
 		leader = cmd.Process.Pid
 		killDescendants(leader)
 		_ = syscall.Kill(-leader, syscall.SIGKILL)

@@ -19,7 +19,7 @@ func (j *job) runPlain(ctx context.Context) (Result, error) {
 		cmd.Dir, cmd.Env = j.Dir, j.Env
 		cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 	}
-	state, stopped, err := j.supervise(ctx, path, j.Argv, prepare, func(cmd *exec.Cmd) {
+	state, stopped, err := j.supervise(ctx, path, j.Argv, prepare, func(*exec.Cmd) {}, func(cmd *exec.Cmd) {
 		// taskkill walks the tree, which os.Process.Kill does not.
 		_ = exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(cmd.Process.Pid)).Run()
 		_ = cmd.Process.Kill()

@@ -142,7 +142,7 @@ var errTimeout = errors.New("sandbox: time limit reached")
 
 // supervise starts cmd and waits for it. When ctx ends or the time limit is reached, it calls kill
 // once, and stopped says which of the two it was: errTimeout or the cause of ctx.
-func (j *job) supervise(ctx context.Context, argv0 string, args []string, prepare func(*exec.Cmd), kill func(*exec.Cmd)) (state *os.ProcessState, stopped, err error) {
+func (j *job) supervise(ctx context.Context, argv0 string, args []string, prepare, started, kill func(*exec.Cmd)) (state *os.ProcessState, stopped, err error) {
 	if j.Limits.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, j.Limits.Timeout, errTimeout)
@@ -164,6 +164,7 @@ func (j *job) supervise(ctx context.Context, argv0 string, args []string, prepar
 		}
 		return nil, nil, fmt.Errorf("sandbox: start %q: %w", j.Argv[0], err)
 	}
+	started(cmd)
 	err = cmd.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) || stopped != nil {

@@ -1,130 +1,118 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/planmode-dev/planmode/sandbox/internal/stage"
 )
 
-// mountScratch lays a copy-on-write view over the workspace, and one over the home directory, so
-// that caches are warm and writes to them are thrown away with the rest.
-func (h *helper) mountScratch() error {
-	original, err := os.OpenRoot(h.root)
-	if err != nil {
-		return step("workspace", err)
+const (
+	mayFail = stage.MayFail
+	mayMiss = stage.MayMiss
+
+	homeStep = "overlay of the home directory"
+)
+
+// scratch lays a copy-on-write view over the workspace, and one over the home directory, so that
+// caches are warm and writes to them are thrown away with the rest. Where there is no overlay the
+// view is the copy that was made beside the TMPDIR.
+func (s *script) scratch(v *view) {
+	if v.copy != "" {
+		s.begin("workspace copy")
+		s.attach(v.copyTree, v.job.Root)
+		return
 	}
-	h.original = original
-	if h.Copy || h.Faults.NoOverlay {
-		return h.mountCopy()
+	// The lower directories are taken before anything covers them, also the one by the other.
+	s.begin("overlay")
+	root := s.newOverlay(v, "root", v.job.Root)
+	if v.home != "" {
+		s.begin(homeStep)
+		s.mountOverlay(s.newOverlay(v, "home", v.home))
 	}
-	root, err := h.newOverlay("root", h.root)
-	if err != nil {
-		return step("overlay", err)
-	}
-	defer root.close()
-	home := string(h.Home)
-	if home != "" && home != "/" && !within(h.root, home) {
-		if err := h.mountHome(home); err != nil {
-			h.redirectCaches()
-		}
-	}
-	if h.written, err = os.OpenRoot(root.upper); err != nil {
-		return step("overlay", err)
-	}
-	h.upper = true
-	if err := root.mount(); err != nil {
-		return step("overlay", err)
-	}
-	h.storeCovered = h.storeCovered || within(h.root, h.base)
-	return nil
+	s.begin("overlay")
+	s.sendUpper(root.upper())
+	s.mountOverlay(root)
 }
 
-func (h *helper) mountHome(home string) error {
-	if within(home, h.base) {
-		return fmt.Errorf("%q holds the private directory", home)
-	}
-	o, err := h.newOverlay("home", home)
-	if err != nil {
-		return err
-	}
-	defer o.close()
-	return o.mount()
-}
-
-// overlay is one copy-on-write mount in the making. Everything that it needs of the path that it
-// will cover is taken first.
+// overlay is one copy-on-write mount in the making.
 type overlay struct {
-	path     string
-	upper    string
-	store    string
-	nested   []string // mount points below path, outermost first
-	nestedFD []int
+	path, store string
+	nested      map[string]arg // mounts below path
+	order       []string
 }
 
-func (h *helper) newOverlay(name, path string) (*overlay, error) {
-	o := &overlay{path: path, store: filepath.Join(h.base, name)}
-	o.upper = filepath.Join(o.store, "upper")
-	for _, dir := range []string{"", "lower", "upper", "work"} {
-		if err := unix.Mkdir(filepath.Join(o.store, dir), 0o700); err != nil {
-			return nil, err
-		}
-	}
+func (o *overlay) upper() string { return filepath.Join(o.store, "upper") }
+
+func (s *script) newOverlay(v *view, name, path string) *overlay {
+	o := &overlay{path: path, store: filepath.Join(v.base, name), nested: map[string]arg{}}
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
-		return nil, err
+		s.fail(err)
+		return o
 	}
-	// The merged directory has the attributes of the upper one.
-	if err := unix.Chmod(o.upper, st.Mode&0o7777); err != nil {
-		return nil, err
-	}
-	_ = unix.Chown(o.upper, int(st.Uid), int(st.Gid)) // an ordinary user owns it, or may not give it away
-	// Recursive, because a bind that leaves out a mount inherited from outside is refused.
 	lower := filepath.Join(o.store, "lower")
-	if err := unix.Mount(path, lower, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
-		return nil, err
-	}
+	s.mkdirs(0o700, o.store, lower, o.upper(), filepath.Join(o.store, "work"))
+	// The merged directory has the attributes of the upper one. An ordinary user owns it, or may
+	// not give it away.
+	s.call(unix.SYS_FCHOWNAT, atCWD, s.text(o.upper()), imm(st.Uid), imm(st.Gid), imm(0)).Flags = mayFail
+	s.call(unix.SYS_FCHMODAT, atCWD, s.text(o.upper()), imm(st.Mode&0o7777))
+	// Recursive, because a bind that leaves out a mount inherited from outside is refused.
+	s.mount(path, lower, "", unix.MS_BIND|unix.MS_REC, "")
 	// An overlay does not look into mounts below its lower directory: they are put back on top.
 	nested, err := mountsBelow(path)
 	if err != nil {
-		return nil, err
+		s.fail(err)
 	}
 	for _, p := range nested {
-		if within(h.base, p) {
-			continue
-		}
-		if fd, err := cloneTree(p, unix.AT_RECURSIVE); err == nil {
-			o.nested, o.nestedFD = append(o.nested, p), append(o.nestedFD, fd)
-		}
+		o.nested[p] = s.clone(p, unix.AT_RECURSIVE)
+		o.order = append(o.order, p)
 	}
-	return o, nil
+	return o
 }
 
-func (o *overlay) close() {
-	for _, fd := range o.nestedFD {
-		_ = unix.Close(fd)
-	}
-}
-
-func (o *overlay) mount() error {
+func (s *script) mountOverlay(o *overlay) {
 	// Relative names, because the options split at commas and colons that a path may contain.
-	if err := unix.Chdir(o.store); err != nil {
-		return err
+	s.call(unix.SYS_CHDIR, s.text(o.store))
+	s.mount("overlay", o.path, "overlay", unix.MS_NOSUID, "lowerdir=lower,upperdir=upper,workdir=work,userxattr")
+	s.call(unix.SYS_CHDIR, s.text("/"))
+	for _, p := range o.order {
+		s.attach(o.nested[p], p)
+		s.close(o.nested[p])
 	}
-	defer func() { _ = unix.Chdir("/") }()
-	const options = "lowerdir=lower,upperdir=upper,workdir=work,userxattr"
-	if err := unix.Mount("overlay", o.path, "overlay", unix.MS_NOSUID, options); err != nil {
-		return err
-	}
-	for i, p := range o.nested {
-		if err := attach(o.nestedFD[i], p); err != nil && err != unix.ENOENT { //nolint:errorlint // a bare errno
-			return fmt.Errorf("mount below %q: %w", p, err)
-		}
-	}
-	return nil
 }
+
+// sendUpper opens the upper directory and hands the descriptor to the parent, which reads there
+// what the program changed: the mount lives as long as the descriptor.
+func (s *script) sendUpper(path string) {
+	mark := s.slots
+	_, fd := s.open(unix.SYS_OPENAT, atCWD, s.text(path), imm(unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC), imm(0))
+	rights := s.bytes(unix.UnixRights(0))
+	s.patch(rights.value+uint64(unix.CmsgLen(0)), fd)
+	payload := s.bytes([]byte{upperMark})
+	vec := object(s, [2]uint64{0, 1})
+	s.pointer(vec.value, payload.value)
+	msg := object(s, unix.Msghdr{Iovlen: 1, Controllen: uint64(unix.CmsgSpace(4))})
+	s.pointer(msg.value+msgIov, vec.value)
+	s.pointer(msg.value+msgControl, rights.value)
+	s.call(unix.SYS_SENDMSG, imm(stage.FD), msg, imm(0))
+	s.close(fd)
+	s.reuse(mark)
+}
+
+// Offsets in struct msghdr of 64-bit systems.
+const (
+	msgIov     = 16
+	msgControl = 32
+
+	upperMark = 'U'
+)
 
 // mountsBelow lists the outermost mount points strictly below path, from /proc/self/mountinfo.
 func mountsBelow(path string) ([]string, error) {
@@ -138,7 +126,7 @@ func mountsBelow(path string) ([]string, error) {
 		if len(fields) < 5 {
 			continue
 		}
-		p := unescapeMount(fields[4])
+		p := mountEscapes.Replace(fields[4])
 		if p == path || !within(path, p) {
 			continue
 		}
@@ -155,25 +143,64 @@ func mountsBelow(path string) ([]string, error) {
 
 var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-func unescapeMount(s string) string { return mountEscapes.Replace(s) }
-
-// mountCopy is the view where there is no overlay: a copy in the run's own memory.
-func (h *helper) mountCopy() error {
-	dir := filepath.Join(h.base, "copy")
-	if err := h.copyWorkspace(dir); err != nil {
-		return err
+// changedInUpper reads the upper directory of an overlay: a file is there when it was written or
+// created, a device 0:0 stands for a deleted one, and an opaque directory hides what was below.
+func changedInUpper(lower, upper *os.Root) ([]string, error) {
+	var changed []string
+	err := fs.WalkDir(upper.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrPermission) {
+			return nil // the program took its own permission away; the directory itself is listed
+		}
+		if err != nil || path == "." {
+			return err
+		}
+		if d.Type()&fs.ModeCharDevice != 0 { // a whiteout: the program itself can make no device
+			gone, err := everything(lower, path)
+			changed = append(changed, gone...)
+			return err
+		}
+		if differs(lower, upper, path) {
+			changed = append(changed, path)
+		}
+		if d.IsDir() && opaque(upper, path) {
+			below, err := everything(lower, path)
+			for _, p := range below {
+				if _, err := upper.Lstat(p); errors.Is(err, fs.ErrNotExist) {
+					changed = append(changed, p)
+				}
+			}
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list changes: %w", err)
 	}
-	h.redirectCaches()
-	h.storeCovered = within(h.root, h.base)
-	return step("workspace copy", unix.Mount(dir, h.root, "", unix.MS_BIND, ""))
+	return changed, nil
 }
 
-func (h *helper) copyWorkspace(dir string) error {
-	skip := append(fromRaw(h.Hidden), h.base)
-	if err := copyTree(h.root, dir, skip, h.Limits.Scratch); err != nil {
-		return step("workspace copy", err)
+// everything lists path and what lies below it.
+func everything(root *os.Root, path string) ([]string, error) {
+	var all []string
+	err := fs.WalkDir(root.FS(), path, func(p string, _ fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			return nil
+		}
+		if err == nil {
+			all = append(all, p)
+		}
+		return err
+	})
+	return all, err
+}
+
+func opaque(upper *os.Root, path string) bool {
+	dir, err := upper.Open(path)
+	if err != nil {
+		return false
 	}
-	written, err := os.OpenRoot(dir)
-	h.written = written
-	return step("workspace copy", err)
+	defer dir.Close()
+	var value [1]byte
+	n, err := unix.Fgetxattr(int(dir.Fd()), "user.overlay.opaque", value[:])
+	return err == nil && n == 1 && value[0] == 'y'
 }

@@ -111,12 +111,3 @@ func (r rule) instructions() []bpf.Instruction {
 	}
 	return append(body, bpf.RetConstant{Val: r.otherwise})
 }
-
-// sockFilter converts the assembled program to the kernel's type.
-func sockFilter(raw []bpf.RawInstruction) []unix.SockFilter {
-	out := make([]unix.SockFilter, len(raw))
-	for i, in := range raw {
-		out[i] = unix.SockFilter{Code: in.Op, Jt: in.Jt, Jf: in.Jf, K: in.K}
-	}
-	return out
-}

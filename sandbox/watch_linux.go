@@ -9,8 +9,8 @@ import (
 )
 
 // watcher ends a run that outgrows a limit which the kernel does not hold at its level: the bytes
-// in a TMPDIR that is no mount of its own, and for root the number of processes, which RLIMIT_NPROC
-// does not count for root.
+// in a private directory that is no mount of its own, and for root the number of processes, which
+// RLIMIT_NPROC does not count for root.
 type watcher struct {
 	done   chan struct{}
 	result chan string
@@ -18,9 +18,10 @@ type watcher struct {
 
 const watchEvery = 100 * time.Millisecond
 
-func (h *helper) watch() *watcher {
-	bytes := h.Level == Landlock
-	processes := os.Geteuid() == 0 && h.Limits.Processes > 0 && (h.Level != Namespaces && h.Level != Mounts || !pidLimitIsLocal())
+// watch watches the descendants of the helper.
+func (v *view) watch(helper int) *watcher {
+	bytes := v.level == Landlock || v.copy != ""
+	processes := os.Geteuid() == 0 && v.job.Limits.Processes > 0 && !(v.mounted() && pidLimitIsLocal())
 	if !bytes && !processes {
 		return nil
 	}
@@ -33,8 +34,8 @@ func (h *helper) watch() *watcher {
 				return
 			case <-time.After(watchEvery):
 			}
-			if broken := h.broken(bytes, processes); broken != "" {
-				killDescendants(os.Getpid())
+			if broken := v.broken(helper, bytes, processes); broken != "" {
+				killDescendants(helper)
 				w.result <- broken
 				return
 			}
@@ -52,14 +53,15 @@ func (w *watcher) stop() string {
 	return <-w.result
 }
 
-func (h *helper) broken(bytes, processes bool) string {
+func (v *view) broken(helper int, bytes, processes bool) string {
+	limits := v.job.Limits
 	if processes {
-		if n := len(descendants(os.Getpid())); n > h.Limits.Processes {
-			return fmt.Sprintf("%d processes, more than the limit of %d", n, h.Limits.Processes)
+		if n := len(descendants(helper)); n > limits.Processes {
+			return fmt.Sprintf("%d processes, more than the limit of %d", n, limits.Processes)
 		}
 	}
-	if bytes && treeSize(h.base) > h.Limits.Scratch {
-		return fmt.Sprintf("more than %d bytes in the private directory", h.Limits.Scratch)
+	if bytes && treeSize(v.base) > limits.Scratch {
+		return fmt.Sprintf("more than %d bytes in the private directory", limits.Scratch)
 	}
 	return ""
 }

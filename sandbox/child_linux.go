@@ -1,0 +1,220 @@
+package sandbox
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// faults make a step fail as it would on another machine, for tests.
+type faults struct {
+	NoUserNS   bool // clone of a user namespace is refused
+	NoMounts   bool // a user namespace without rights in it, as Ubuntu's AppArmor gives
+	NoProc     bool // a fresh /proc is refused, as in a container that masks parts of it
+	NoLandlock bool // a kernel without it
+	ABI        int  // a kernel with an older Landlock; 0 is the kernel's own
+	NoOverlay  bool
+	NoSeccomp  bool
+}
+
+// view is everything that the calls of one run are written from.
+type view struct {
+	job      *job
+	level    Level
+	abi      int    // of Landlock; 0 leaves it out
+	base     string // private directory of the run; its "tmp" is the TMPDIR
+	home     string // Scratch: gets an overlay, when not ""
+	copy     string // Scratch: the copy that stands for the workspace, when not ""
+	copyTree arg
+	covered  bool // the workspace is mounted above base
+	dir      string
+	env      []string
+	faults   faults
+}
+
+// mounted reports whether the level has namespaces of its own.
+func (v *view) mounted() bool { return v.level == Namespaces || v.level == Mounts }
+
+// writeScript writes the calls of one run.
+func writeScript(v *view, path string) (*script, error) {
+	s := &script{}
+	s.Reaper = !v.mounted()
+	if v.mounted() {
+		if v.copy != "" {
+			s.begin("workspace copy")
+			v.copyTree = s.clone(v.copy, 0)
+			// Made before everything becomes read-only, so it stays writable.
+			s.setMount(v.copyTree, "", unix.AT_EMPTY_PATH, unix.MOUNT_ATTR_NOSUID, true)
+		}
+		s.isolate(v)
+	}
+	domain := s.landlock(v)
+
+	s.child = true
+	s.begin("parent death")
+	s.call(unix.SYS_SETSID).Flags = mayFail
+	s.call(unix.SYS_PRCTL, imm(unix.PR_SET_PDEATHSIG), imm(int(unix.SIGKILL)))
+	if v.level != None {
+		s.dropRights(v)
+	}
+	// After the rights are gone: a directory that only they could enter is refused.
+	s.begin("directory")
+	s.call(unix.SYS_CHDIR, s.text(v.dir))
+	s.limits(v)
+	s.begin("descriptors")
+	op := s.call(unix.SYS_CLOSE_RANGE, imm(3), imm(math.MaxUint32), imm(unix.CLOSE_RANGE_CLOEXEC))
+	if v.level == None {
+		op.Flags = mayFail // before Linux 5.11
+	}
+	if domain != (arg{}) {
+		s.begin("landlock")
+		s.call(unix.SYS_LANDLOCK_RESTRICT_SELF, domain, imm(0))
+	}
+	if v.level != None {
+		s.seccomp(v)
+	}
+	s.begin(execStep)
+	s.call(unix.SYS_EXECVE, s.text(path), s.texts(v.job.Argv), s.texts(v.env))
+	return s, s.err
+}
+
+const execStep = "exec"
+
+// dropRights gives every capability up for good. Without namespaces an ordinary user has none, and
+// the bounding set may not be touched.
+func (s *script) dropRights(v *view) {
+	s.begin("capabilities")
+	for c := range lastCapability() + 1 {
+		op := s.call(unix.SYS_PRCTL, imm(unix.PR_CAPBSET_DROP), imm(c))
+		if !v.mounted() {
+			op.Flags = mayFail
+		}
+	}
+	header := object(s, unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3})
+	s.call(unix.SYS_CAPSET, header, object(s, [2]unix.CapUserData{}))
+	s.call(unix.SYS_PRCTL, imm(unix.PR_CAP_AMBIENT), imm(unix.PR_CAP_AMBIENT_CLEAR_ALL), imm(0), imm(0), imm(0))
+	s.call(unix.SYS_PRCTL, imm(unix.PR_SET_NO_NEW_PRIVS), imm(1), imm(0), imm(0), imm(0))
+}
+
+// lastCapability asks the running kernel: the headers' constant may be older than it.
+func lastCapability() int {
+	last := 0
+	for c := range 64 {
+		if _, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, uintptr(c), 0, 0, 0); err != nil {
+			break
+		}
+		last = c
+	}
+	return last
+}
+
+// softFiles is the soft limit of open files. Go has raised its own to the hard one, which is too
+// many for programs that use select or close every number there could be.
+const softFiles = 4096
+
+func (s *script) limits(v *view) {
+	set := func(name string, resource int, limit unix.Rlimit) {
+		s.begin(name)
+		s.call(unix.SYS_PRLIMIT64, imm(0), imm(resource), object(s, limit), imm(0))
+	}
+	lower := func(name string, resource int, limit int64) {
+		var now unix.Rlimit
+		if limit > 0 && unix.Getrlimit(resource, &now) == nil {
+			n := min(uint64(limit), now.Max)
+			set(name, resource, unix.Rlimit{Cur: n, Max: n})
+		}
+	}
+	var files unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
+		set("limit of open files", unix.RLIMIT_NOFILE, unix.Rlimit{Cur: min(files.Max, softFiles), Max: files.Max})
+	}
+	l := v.job.Limits
+	lower("limit of memory", unix.RLIMIT_AS, l.Memory)
+	lower("limit of file size", unix.RLIMIT_FSIZE, l.FileSize)
+	if l.Processes > 0 {
+		lower("limit of processes", unix.RLIMIT_NPROC, int64(l.Processes+alreadyRunning(v)))
+	}
+	if v.job.View != Full {
+		set("limit of core files", unix.RLIMIT_CORE, unix.Rlimit{})
+	}
+}
+
+// alreadyRunning is what counts against RLIMIT_NPROC before the run has started anything: in a user
+// namespace of its own only the helper, otherwise all threads of the user, of which there are no
+// more than threads in all.
+func alreadyRunning(v *view) int {
+	const helperThreads = 8
+	if v.mounted() {
+		return helperThreads
+	}
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 0
+	}
+	return int(info.Procs) + helperThreads
+}
+
+// seccomp adds the filter.
+func (s *script) seccomp(v *view) {
+	s.begin("seccomp")
+	raw, err := buildFilter(filterOptions{
+		metadata:  v.mounted() && v.job.View != ReadOnly,
+		loopback:  v.mounted() && v.job.View != ReadOnly,
+		ipc:       v.mounted(),
+		signals:   v.mounted() || v.abi >= 6,
+		truncate:  v.mounted() || v.abi >= 3,
+		terminals: v.job.View != ReadOnly,
+	})
+	if err == nil && v.faults.NoSeccomp {
+		err = unix.EINVAL
+	}
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	var program []byte
+	for _, in := range raw {
+		program = append(program, byte(in.Op), byte(in.Op>>8), in.Jt, in.Jf)
+		program = append(program, byte(in.K), byte(in.K>>8), byte(in.K>>16), byte(in.K>>24))
+	}
+	filter := s.bytes(program)
+	prog := object(s, [2]uint64{uint64(len(raw)), 0}) // struct sock_fprog: a length of 16 bits, a pointer
+	s.pointer(prog.value+8, filter.value)
+	s.call(unix.SYS_SECCOMP, imm(unix.SECCOMP_SET_MODE_FILTER), imm(0), prog)
+}
+
+// landlock opens the domain of the child, when there is to be one.
+func (s *script) landlock(v *view) arg {
+	if v.abi == 0 {
+		return arg{}
+	}
+	s.begin("landlock")
+	job, r := v.job, s.newRuleset(v.abi, v.mounted() && v.job.View != ReadOnly)
+	if v.mounted() {
+		r.allow("/", llRead)
+	} else {
+		r.allowReading("/", job.hidden, job.Root)
+	}
+	writable := []string{filepath.Join(v.base, "tmp")}
+	switch {
+	case v.mounted() && job.View == Scratch && v.home != "":
+		writable = append(writable, job.Root, v.home)
+	case v.mounted() && job.View == Scratch, job.View == Workspace:
+		writable = append(writable, job.Root)
+	case job.View == Scratch:
+		writable = append(writable, v.copy)
+	}
+	if v.mounted() {
+		writable = append(writable, "/dev/shm")
+	}
+	for _, dir := range writable {
+		r.allow(dir, llRead|llWrite)
+	}
+	r.allowDevices()
+	if r.err != nil {
+		s.fail(fmt.Errorf("rules: %w", r.err))
+	}
+	return r.fd
+}
