@@ -130,9 +130,16 @@ type TransitionError struct {
 // Error names both the mode and the event.
 func (e *TransitionError) Error() string {
 	if e.Err == nil {
-		return fmt.Sprintf("plan: %s is not possible while %s", strings.ReplaceAll(e.Event, "_", " "), modePhrase[e.Mode])
+		return fmt.Sprintf("plan: %s is not possible while %s", strings.ReplaceAll(e.Event, "_", " "), e.phrase())
 	}
-	return fmt.Sprintf("plan: %s while %s: %v", strings.ReplaceAll(e.Event, "_", " "), modePhrase[e.Mode], e.Err)
+	return fmt.Sprintf("plan: %s while %s: %v", strings.ReplaceAll(e.Event, "_", " "), e.phrase(), e.Err)
+}
+
+func (e *TransitionError) phrase() string {
+	if int(e.Mode) < len(modePhrase) {
+		return modePhrase[e.Mode]
+	}
+	return modePhrase[Planning]
 }
 
 var modePhrase = [...]string{
@@ -142,3 +149,6 @@ var modePhrase = [...]string{
 
 // Unwrap returns the reason.
 func (e *TransitionError) Unwrap() error { return e.Err }
+
+// Started says whether the session's [Start] was folded.
+func (s State) Started() bool { return s.started }

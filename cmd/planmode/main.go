@@ -1,0 +1,63 @@
+// Command planmode is a plan-first coding agent: it researches, proposes a plan, and carries out exactly
+// the text that was approved.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// The exit codes.
+const (
+	exitDone        = 0
+	exitError       = 1
+	exitUsage       = 2
+	exitPlanReady   = 10 // a plan waits for approval; it is the output
+	exitNeedsUser   = 11 // something needed a person's answer
+	exitInterrupted = 130
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// exitStatus is an error that is only an exit code: what it says has been said.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// usageError marks what the caller typed wrong.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// run carries out a command line and returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot(streams{stdin, stdout, stderr})
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var status exitStatus
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &status):
+		return int(status)
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "planmode: interrupted; what was acknowledged is kept")
+		return exitInterrupted
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "planmode: %v\n", err)
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "planmode: %v\n", err)
+	return exitError
+}

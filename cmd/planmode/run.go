@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planmode-dev/planmode/internal/session"
+	"github.com/planmode-dev/planmode/plan"
+	"github.com/planmode-dev/planmode/tool"
+)
+
+// formats are what --output takes.
+var formats = []string{"text", "json", "stream-json"}
+
+// headless are the flags of every command that runs a session without a screen.
+type headless struct {
+	openOptions
+	cwd    string
+	output string
+}
+
+func (h *headless) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&h.cwd, "cwd", "", "the workspace; the working directory by default")
+	f.StringVar(&h.output, "output", "text", "text, json (one object at the end) or stream-json (every event, a line each)")
+	f.StringVar(&h.Autonomy, "autonomy", "", "strict, hybrid or loose: how much you want to be asked while changes are allowed")
+	f.StringVar(&h.Model, "model", "", "provider/model")
+	f.IntVar(&h.MaxRequests, "max-turns", 0, "requests to the model in one turn")
+}
+
+func (h *headless) check() error {
+	if !slices.Contains(formats, h.output) {
+		return usagef("--output %q is none of %s", h.output, strings.Join(formats, ", "))
+	}
+	if h.Autonomy != "" {
+		if _, err := tool.ParseAutonomy(h.Autonomy); err != nil {
+			return usageError{err}
+		}
+	}
+	if h.MaxRequests < 0 {
+		return usagef("--max-turns %d is negative", h.MaxRequests)
+	}
+	return nil
+}
+
+// with opens the session and follows what do does to it.
+func (h *headless) with(ctx context.Context, io streams, do func(s *opened) error) error {
+	if err := h.check(); err != nil {
+		return err
+	}
+	p, err := findPlace(h.cwd)
+	if err != nil {
+		return err
+	}
+	p.complain(io.err)
+	return h.in(ctx, p, io, do)
+}
+
+func (h *headless) in(ctx context.Context, p *place, io streams, do func(s *opened) error) (err error) {
+	s, err := p.openSession(h.openOptions, io.err)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := s.Close(); err == nil {
+			err = e
+		}
+	}()
+	if (h.Session != "" || h.Continue) && (h.Model != "" || h.Autonomy != "") {
+		if _, err := s.Do(ctx, plan.Headless, session.Change{Settings: session.Settings{Model: h.Model, Autonomy: h.Autonomy}}); err != nil {
+			return err
+		}
+	}
+	return follow(ctx, s, h.output, io, func() error { return do(s) })
+}
+
+func newRun(io streams) *cobra.Command {
+	var h headless
+	var prompt string
+	var planning bool
+	c := &cobra.Command{
+		Use:   "run [-p PROMPT]",
+		Short: "Run one prompt without a screen; the prompt may come on standard input",
+		Long: `Run one prompt to its end and print what came of it.
+
+Exit codes: 0 done; 1 error; 2 usage; 10 a plan is ready and waits for approval (the plan is the output);
+11 something needed a person's answer; 130 interrupted.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			text, err := promptText(prompt, c.Flags().Changed("prompt"), io.in)
+			if err != nil {
+				return err
+			}
+			if text == "" && h.Session == "" && !h.Continue {
+				return usagef("give a prompt with -p, or on standard input")
+			}
+			h.StartPlanning = planning
+			return h.with(c.Context(), io, func(s *opened) error {
+				return runPrompt(c.Context(), s, io, text, planning)
+			})
+		},
+	}
+	c.Flags().StringVarP(&prompt, "prompt", "p", "", "what to do")
+	c.Flags().BoolVar(&planning, "plan", false, "in plan mode: research, and end with a plan")
+	c.Flags().StringVar(&h.Session, "session", "", "go on with this session; without a prompt, with its interrupted turn")
+	c.Flags().BoolVar(&h.Continue, "continue", false, "go on with the newest session of the workspace")
+	h.flags(c)
+	return c
+}
+
+// runPrompt gives the prompt to the session, which answers a slash command itself.
+func runPrompt(ctx context.Context, s *opened, io streams, text string, planning bool) error {
+	if planning {
+		if _, err := s.Do(ctx, plan.Headless, session.Step{Event: plan.Enter{}}); err != nil {
+			return err
+		}
+	}
+	if text == "" {
+		_, err := s.Do(ctx, plan.Headless, session.Resume{})
+		return err
+	}
+	reply, err := s.Do(ctx, plan.Headless, session.Prompt{Text: text})
+	if reply.Text != "" {
+		fmt.Fprintln(io.err, reply.Text)
+	}
+	return err
+}
+
+// promptText is the flag's text, or what standard input holds when it is no terminal.
+func promptText(flag string, given bool, in io.Reader) (string, error) {
+	if given {
+		if strings.TrimSpace(flag) == "" {
+			return "", usagef("the prompt is empty")
+		}
+		return flag, nil
+	}
+	if f, ok := in.(*os.File); ok {
+		info, err := f.Stat()
+		if err != nil || info.Mode()&os.ModeCharDevice != 0 {
+			return "", nil
+		}
+	}
+	const limit = 1 << 20
+	data, err := io.ReadAll(io.LimitReader(in, limit+1))
+	if err != nil {
+		return "", fmt.Errorf("standard input: %w", err)
+	}
+	if len(data) > limit {
+		return "", usagef("the prompt is longer than %d bytes", limit)
+	}
+	return strings.TrimSpace(string(data)), nil
+}
