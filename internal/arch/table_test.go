@@ -67,8 +67,15 @@ var table = []row{
 	{
 		pkg:   "sandbox",
 		why:   "sandbox starts processes and knows nothing of tools, sessions or the web",
+		uses:  []string{"sandbox/internal/stage"},
 		mods:  []string{"golang.org/x/sys", "golang.org/x/net/bpf", "github.com/landlock-lsm/go-landlock"},
 		never: []string{"net/http/..."},
+		raw:   true,
+	},
+	{
+		pkg:   "sandbox/internal/stage",
+		why:   "stage starts before everything else in the program, so it imports syscall and unsafe alone",
+		never: join(network, "os/...", "context", "errors", "fmt", "io/...", "log/...", "reflect", "strconv", "strings", "sync/...", "time"),
 		raw:   true,
 	},
 	{
