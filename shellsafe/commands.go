@@ -68,12 +68,15 @@ func commandOf(line string, args []*syntax.Word) Command {
 // and backslashes off.
 func plainWord(w *syntax.Word) (string, bool) {
 	var b strings.Builder
+	brace, list := false, false
 	for i, p := range w.Parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
 			if i == 0 && strings.HasPrefix(p.Value, "~") || !unescape(&b, p.Value, false) {
 				return "", false
 			}
+			brace = brace || strings.Contains(p.Value, "{")
+			list = list || strings.Contains(p.Value, ",") || strings.Contains(p.Value, "..")
 		case *syntax.SglQuoted:
 			if p.Dollar {
 				return "", false
@@ -90,7 +93,8 @@ func plainWord(w *syntax.Word) (string, bool) {
 			return "", false
 		}
 	}
-	return b.String(), true
+	// Braces without a list or a range stay as they are, as in `find -exec ls {} +`.
+	return b.String(), !brace || !list
 }
 
 // unescape writes a piece of a word as bash understands it, and says whether bash expands nothing in
@@ -108,8 +112,7 @@ func unescape(b *strings.Builder, lit string, quoted bool) bool {
 			}
 			c = lit[i]
 		case quoted:
-		case c == '{' && lit == "{}": // bash leaves it as it is
-		case strings.IndexByte("*?[{", c) >= 0, c == '~' && i > 0 && (lit[i-1] == '=' || lit[i-1] == ':'):
+		case strings.IndexByte("*?[", c) >= 0, c == '~' && i > 0 && (lit[i-1] == '=' || lit[i-1] == ':'):
 			return false
 		}
 		b.WriteByte(c)
