@@ -1,0 +1,688 @@
+package shellsafe
+
+import "strings"
+
+// psUnary and psBinary are the operators that are words. The value-less forms with a c or an i in
+// front (-ceq, -ireplace) are listed by their plain name.
+var (
+	psUnary  = psWords("not bnot split join")
+	psBinary = psWords(`and or xor band bor bxor shl shr eq ne gt ge lt le like notlike match notmatch
+		replace contains notcontains in notin split join is isnot as f`)
+	psCased = psWords("eq ne gt ge lt le like notlike match notmatch replace contains notcontains in notin split")
+)
+
+func psWords(s string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(s) {
+		m[w] = true
+	}
+	return m
+}
+
+// wordOp returns the operator word after the dash at the position and its end; "" when it is not of the
+// set.
+func (p *psParser) wordOp(set map[string]bool) (string, int) {
+	if !psIsDash(p.peek()) {
+		return "", 0
+	}
+	mark := p.pos
+	p.next()
+	i := p.pos
+	p.pos = mark
+	from := i
+	for i < len(p.src) && (p.src[i]|0x20 >= 'a' && p.src[i]|0x20 <= 'z') {
+		i++
+	}
+	word := asciiLower(p.src[from:i])
+	if !set[word] && len(word) > 1 && (word[0] == 'c' || word[0] == 'i') && psCased[word[1:]] {
+		word = word[1:]
+	}
+	if !set[word] {
+		return "", 0
+	}
+	return "-" + word, i
+}
+
+// ternary parses an expression; nil when none starts here. single forbids the comma.
+func (p *psParser) ternary(single bool) psNode {
+	p.enter()
+	defer p.leave()
+	from := p.pos
+	cond := p.binary(single)
+	if cond == nil {
+		return nil
+	}
+	mark := p.pos
+	p.skip(false)
+	if p.peek() != '?' || p.after(1) == '?' {
+		p.pos = mark
+		return cond
+	}
+	p.pos++
+	p.skip(true)
+	yes := p.ternary(single)
+	if yes == nil {
+		p.fail("a value is expected after `?`")
+	}
+	p.skip(true)
+	if p.peek() != ':' {
+		p.fail("`:` is expected")
+	}
+	p.pos++
+	p.skip(true)
+	no := p.ternary(single)
+	if no == nil {
+		p.fail("a value is expected after `:`")
+	}
+	return &psOp{p.span(from), "?:", []psNode{cond, yes, no}}
+}
+
+func (p *psParser) binary(single bool) psNode {
+	from := p.pos
+	left := p.list(single)
+	if left == nil {
+		return nil
+	}
+	for {
+		mark := p.pos
+		p.skip(false)
+		op, end := p.binaryOp()
+		if op == "" {
+			if psIsDash(p.peek()) && psIsNameStart(rune(p.afterDash())) {
+				p.fail("an unknown operator")
+			}
+			p.pos = mark
+			return left
+		}
+		p.pos = end
+		p.skip(true)
+		right := p.list(single)
+		if right == nil {
+			p.fail("a value is expected after `%s`", op)
+		}
+		left = &psOp{p.span(from), op, []psNode{left, right}}
+	}
+}
+
+// afterDash returns the byte after the dash at the position.
+func (p *psParser) afterDash() byte {
+	mark := p.pos
+	p.next()
+	b := p.after(0)
+	p.pos = mark
+	return b
+}
+
+func (p *psParser) binaryOp() (op string, end int) {
+	if op, end = p.wordOp(psBinary); op != "" {
+		return op, end
+	}
+	r, next := p.peek(), p.after(1)
+	switch {
+	case r == '.' && next == '.':
+		return "..", p.pos + 2
+	case r == '?' && next == '?' && p.after(2) != '=':
+		return "??", p.pos + 2
+	case r == '*' && next == '>':
+		return "", 0
+	case r == '+' || r == '*' || r == '/' || r == '%':
+		if next != '=' && (r != '+' || next != '+') {
+			return string(r), p.pos + 1
+		}
+	case psIsDash(r):
+		if b := p.afterDash(); b != '=' && !psIsNameStart(rune(b)) {
+			p.next()
+			end = p.pos
+			p.pos = end - len(string(r))
+			if !psIsDash(p.runeAt(end)) {
+				return "-", end
+			}
+		}
+	}
+	return "", 0
+}
+
+func (p *psParser) runeAt(i int) rune {
+	mark := p.pos
+	p.pos = i
+	r := p.peek()
+	p.pos = mark
+	return r
+}
+
+// list parses a comma list of unary expressions.
+func (p *psParser) list(single bool) psNode {
+	from := p.pos
+	first := p.unary(single)
+	if first == nil || single {
+		return first
+	}
+	items := []psNode{first}
+	for {
+		mark := p.pos
+		p.skip(false)
+		if p.peek() != ',' {
+			p.pos = mark
+			break
+		}
+		p.pos++
+		p.skip(true)
+		n := p.unary(false)
+		if n == nil {
+			p.fail("a value is expected after `,`")
+		}
+		items = append(items, n)
+	}
+	if len(items) == 1 {
+		return first
+	}
+	return &psList{p.span(from), items}
+}
+
+func (p *psParser) unary(single bool) psNode {
+	p.enter()
+	defer p.leave()
+	p.skip(false)
+	from := p.pos
+	n := p.prefixed(single)
+	if n == nil {
+		return nil
+	}
+	mark := p.pos
+	p.skip(false)
+	if op := p.doubled(); op != "" {
+		return &psOp{p.span(from), op, []psNode{n}}
+	}
+	p.pos = mark
+	return n
+}
+
+// doubled consumes ++ or --.
+func (p *psParser) doubled() string {
+	if p.has("++") {
+		p.pos += 2
+		return "++"
+	}
+	if psIsDash(p.peek()) {
+		mark := p.pos
+		p.next()
+		if psIsDash(p.peek()) {
+			p.next()
+			return "--"
+		}
+		p.pos = mark
+	}
+	return ""
+}
+
+func (p *psParser) prefixed(single bool) psNode {
+	from := p.pos
+	operand := func(op string) psNode {
+		p.skip(true)
+		n := p.unary(single)
+		if n == nil {
+			p.fail("a value is expected after `%s`", op)
+		}
+		return &psOp{p.span(from), op, []psNode{n}}
+	}
+	if op, end := p.wordOp(psUnary); op != "" {
+		p.pos = end
+		return operand(op)
+	}
+	if op := p.doubled(); op != "" {
+		return operand(op)
+	}
+	switch r := p.peek(); {
+	case r == ',' && !single:
+		p.pos++
+		return operand(",")
+	case r == '!':
+		if psIsNameStart(rune(p.after(1))) {
+			return nil
+		}
+		p.pos++
+		return operand("!")
+	case r == '+':
+		if p.after(1) == '=' {
+			return nil
+		}
+		p.pos++
+		return operand("+")
+	case psIsDash(r):
+		if b := p.afterDash(); b == '=' || b == '?' || b == '_' || b >= 0x80 || psIsNameStart(rune(b)) {
+			return nil
+		}
+		p.next()
+		return operand("-")
+	case r == '[':
+		return p.typed(single)
+	}
+	return p.primary(true, false)
+}
+
+// typed parses a type literal and what it applies to.
+func (p *psParser) typed(single bool) psNode {
+	from := p.pos
+	t := p.typeLiteral()
+	if p.has("::") || p.peek() == '.' && p.after(1) != '.' {
+		return p.postfix(t, from, false)
+	}
+	mark := p.pos
+	p.skip(false)
+	if r := p.peek(); r == 0 || r == '\n' || r == '\r' || r == ',' {
+		p.pos = mark
+		return t
+	}
+	n := p.unary(single)
+	if n == nil {
+		p.pos = mark
+		return t
+	}
+	return &psCast{p.span(from), t, n}
+}
+
+// typeLiteral parses [name]. An attribute with arguments can run code and is not judged.
+func (p *psParser) typeLiteral() *psType {
+	from := p.pos
+	var b strings.Builder
+	for depth := 0; ; {
+		r := p.next()
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth--
+		case r == '(' && b.Len() > 1 && depth == 1:
+			p.unsupported(from, "an attribute is not judged")
+		case r == '.' || r == '_' || r == '+' || r == '`' || r == ',' || r == '*' || psIsName(r):
+		case psIsBlank(r):
+			continue
+		default:
+			p.pos = from
+			p.fail("a type is expected")
+		}
+		b.WriteRune(r)
+		if depth == 0 {
+			name := b.String()
+			if len(name) == 2 {
+				p.pos = from
+				p.fail("a type is expected")
+			}
+			return &psType{p.span(from), asciiLower(name[1 : len(name)-1])}
+		}
+	}
+}
+
+// primary parses a value and the member accesses after it; nil when none starts here.
+func (p *psParser) primary(members, command bool) psNode {
+	p.enter()
+	defer p.leave()
+	from := p.pos
+	var n psNode
+	switch r := p.peek(); {
+	case r == '$' && p.after(1) == '(':
+		p.pos += 2
+		n = &psGroup{open: "$(", body: p.statements(')')}
+		n.(*psGroup).psPos = p.span(from)
+	case r == '$':
+		v, ok := p.variable(false, command)
+		if !ok {
+			return nil
+		}
+		n = v
+	case psIsSingle(r):
+		p.next()
+		var b strings.Builder
+		p.single(&b)
+		n = &psString{psPos: p.span(from), value: b.String()}
+	case psIsDouble(r):
+		p.next()
+		var t psText
+		p.double(&t)
+		n = &psString{psPos: p.span(from), value: t.lit.String(), parts: t.parts, lead: t.lead}
+	case r == '@':
+		n = p.at()
+	case r == '(':
+		p.pos++
+		p.skip(true)
+		body := p.chain()
+		if body == nil {
+			p.fail("an expression is expected")
+		}
+		p.close(')')
+		n = &psGroup{p.span(from), "(", []psNode{body}}
+	case r == '{':
+		p.pos++
+		b := &psBlock{body: p.statements('}')}
+		b.psPos = p.span(from)
+		n = b
+	case r >= '0' && r <= '9' || r == '.' && p.after(1) >= '0' && p.after(1) <= '9':
+		num, ok := p.number(command)
+		if !ok {
+			return nil
+		}
+		n = num
+	default:
+		return nil
+	}
+	if members {
+		n = p.postfix(n, from, command)
+	}
+	return n
+}
+
+// at parses what starts with an @.
+func (p *psParser) at() psNode {
+	from := p.pos
+	p.pos++
+	switch r := p.peek(); {
+	case r == '(':
+		p.pos++
+		g := &psGroup{open: "@(", body: p.statements(')')}
+		g.psPos = p.span(from)
+		return g
+	case r == '{':
+		p.pos++
+		return p.hash(from)
+	case psIsSingle(r) || psIsDouble(r):
+		p.pos = from
+		return p.hereString()
+	case psIsVarStart(r):
+		p.pos = from
+		if v, ok := p.variable(true, false); ok {
+			return v
+		}
+	}
+	p.pos = from
+	p.fail("`@` is not expected here")
+	return nil
+}
+
+func (p *psParser) hash(from int) psNode {
+	h := &psHash{}
+	for {
+		p.skip(true)
+		switch p.peek() {
+		case ';':
+			p.pos++
+			continue
+		case '}':
+			p.pos++
+			h.psPos = p.span(from)
+			return h
+		}
+		var key psNode
+		if psIsNameStart(p.peek()) {
+			start := p.pos
+			for psIsName(p.peek()) {
+				p.next()
+			}
+			key = &psString{psPos: p.span(start), value: p.src[start:p.pos], bare: true}
+		} else if key = p.unary(true); key == nil {
+			p.fail("a key is expected")
+		}
+		p.skip(false)
+		if p.peek() != '=' {
+			p.fail("`=` is expected")
+		}
+		p.pos++
+		p.skip(true)
+		value := p.statement()
+		if value == nil {
+			p.fail("a value is expected")
+		}
+		h.keys = append(h.keys, key)
+		h.values = append(h.values, value)
+		p.skip(false)
+		if r := p.peek(); r != ';' && r != '}' && r != '\n' && r != '\r' {
+			p.fail("`}` is missing")
+		}
+	}
+}
+
+// postfix parses member accesses, calls and indexes, which follow without a blank.
+func (p *psParser) postfix(n psNode, from int, command bool) psNode {
+	for {
+		static, null := false, 0
+		if p.peek() == '?' && (p.after(1) == '.' || p.after(1) == '[') {
+			null = 1
+		}
+		switch {
+		case p.after(null) == '.' && p.after(null+1) != '.':
+			if r := p.after(null + 1); command && (r == 0 || r == '\n' || r == '\r' || psIsBlank(rune(r))) {
+				return n
+			}
+			p.pos += null + 1
+		case p.has("::"):
+			p.pos += 2
+			static = true
+		case p.after(null) == '[':
+			p.pos += null + 1
+			p.skip(true)
+			index := p.ternary(false)
+			if index == nil {
+				p.fail("an index is expected")
+			}
+			p.close(']')
+			n = &psIndex{p.span(from), n, index}
+			continue
+		default:
+			return n
+		}
+		p.skip(true)
+		m := &psMember{target: n, static: static, name: p.memberName()}
+		switch p.peek() {
+		case '(':
+			p.pos++
+			m.call, m.args = true, p.callArgs()
+		case '{':
+			p.pos++
+			start := p.pos - 1
+			b := &psBlock{body: p.statements('}')}
+			b.psPos = p.span(start)
+			m.call, m.args = true, []psNode{b}
+		}
+		m.psPos = p.span(from)
+		n = m
+	}
+}
+
+func (p *psParser) memberName() psNode {
+	from := p.pos
+	if psIsNameStart(p.peek()) {
+		for psIsName(p.peek()) {
+			p.next()
+		}
+		return &psString{psPos: p.span(from), value: p.src[from:p.pos], bare: true}
+	}
+	n := p.primary(false, false)
+	if n == nil {
+		p.fail("a member's name is expected")
+	}
+	return n
+}
+
+func (p *psParser) callArgs() []psNode {
+	var args []psNode
+	for {
+		p.skip(true)
+		if p.peek() == ')' {
+			p.pos++
+			return args
+		}
+		n := p.ternary(true)
+		if n == nil {
+			p.fail("an argument is expected")
+		}
+		args = append(args, n)
+		p.skip(true)
+		if p.peek() == ',' {
+			p.pos++
+		} else if p.peek() != ')' {
+			p.fail("`)` is missing")
+		}
+	}
+}
+
+// command parses a command; nil when none starts here.
+func (p *psParser) command() psNode {
+	p.skip(false)
+	from := p.pos
+	c := &psCommand{}
+	switch r := p.peek(); {
+	case r == '&' && p.after(1) != '&':
+		c.op = "&"
+		p.pos++
+	case r == '.':
+		q := p.runeAt(p.pos + 1)
+		if psEndsToken(q) || q == '$' || q == '"' || q == '\'' {
+			c.op = "."
+			p.pos++
+		}
+	}
+	p.skip(false)
+	if r := p.redirectStart(); r && c.op == "" {
+		p.fail("a redirection without a command")
+	}
+	if c.name = p.word(c.op == ""); c.name == nil {
+		if c.op != "" {
+			p.fail("a command is expected after `%s`", c.op)
+		}
+		return nil
+	}
+	ended := false
+	for {
+		p.skip(false)
+		switch r := p.peek(); r {
+		case 0, '\n', '\r', ';', '|', ')', '}', '&':
+			c.psPos = p.span(from)
+			return c
+		case ',':
+			p.fail("`,` is not expected here")
+		}
+		if r, ok := p.redirection(); ok {
+			c.redirs = append(c.redirs, r)
+			continue
+		}
+		a := p.arg(&ended)
+		c.args = append(c.args, a)
+	}
+}
+
+// redirectStart says whether a redirection starts at the position.
+func (p *psParser) redirectStart() bool {
+	c := p.after(0)
+	return c == '>' || c == '<' && p.after(1) != '#' || (c == '*' || c >= '1' && c <= '6') && p.after(1) == '>'
+}
+
+// arg parses a parameter or an argument. ended is set by --, after which there are no parameters.
+func (p *psParser) arg(ended *bool) psArg {
+	from := p.pos
+	a := psArg{}
+	if psIsDash(p.peek()) && !*ended {
+		if b := p.runeAtDash(); b == '_' || b == '?' || psIsNameStart(b) {
+			if p.parameter(&a) {
+				a.psPos, a.text = p.span(from), p.src[from:p.pos]
+				a.touches = !p.eof() && !psIsBlank(p.peek()) && !psEndsToken(p.peek())
+				return a
+			}
+			p.pos = from
+		}
+	}
+	a.value = p.argument()
+	if a.value == nil {
+		p.fail("%q is not expected here", string(p.peek()))
+	}
+	a.psPos, a.text = p.span(from), p.src[from:p.pos]
+	a.touches = !p.eof() && (p.peek() == '(' || p.peek() == '{' || !psIsBlank(p.peek()) && !psEndsToken(p.peek()))
+	if a.text == "--" {
+		*ended = true
+	}
+	return a
+}
+
+func (p *psParser) runeAtDash() rune {
+	mark := p.pos
+	p.next()
+	r := p.peek()
+	p.pos = mark
+	return r
+}
+
+// parameter parses -name or -name:value into a; false when a quote makes it a bare word.
+func (p *psParser) parameter(a *psArg) bool {
+	p.next()
+	from := p.pos
+	for !p.eof() {
+		r := p.peek()
+		if psIsSingle(r) || psIsDouble(r) {
+			return false
+		}
+		if psEndsToken(r) || r == '.' || r == '[' {
+			break
+		}
+		if r == ':' {
+			a.param = p.src[from:p.pos]
+			p.pos++
+			p.skip(false)
+			if p.peek() != ',' {
+				if a.value = p.argument(); a.value == nil {
+					p.fail("-%s: needs a value", a.param)
+				}
+			}
+			return true
+		}
+		p.next()
+	}
+	a.param = p.src[from:p.pos]
+	return true
+}
+
+// argument parses an argument: one word, or several with commas between them.
+func (p *psParser) argument() psNode {
+	from := p.pos
+	first := p.word(false)
+	if first == nil {
+		return nil
+	}
+	items := []psNode{first}
+	for {
+		mark := p.pos
+		p.skip(false)
+		if p.peek() != ',' {
+			p.pos = mark
+			break
+		}
+		p.pos++
+		p.skip(true)
+		n := p.word(false)
+		if n == nil {
+			p.fail("a value is expected after `,`")
+		}
+		items = append(items, n)
+	}
+	if len(items) == 1 {
+		return first
+	}
+	return &psList{p.span(from), items}
+}
+
+// word parses one word of a command. As a command's name a word is not expanded, so an expansion in it
+// makes it a name that no table has.
+func (p *psParser) word(name bool) psNode {
+	r := p.peek()
+	switch {
+	case r == '&' || r == '<' || r == ',' || psEndsToken(r) && r != '(' && r != '{':
+		return nil
+	case r == ']': // always a word of its own
+		from := p.pos
+		p.pos++
+		return &psString{psPos: p.span(from), value: "]", bare: true}
+	}
+	if !name || r != '$' {
+		if n := p.primary(true, true); n != nil {
+			return n
+		}
+	}
+	return p.bareword()
+}
