@@ -37,25 +37,29 @@ var vendor = vendortest.Vendor{
 
 func TestSuite(t *testing.T) { vendor.Run(t) }
 
-func FuzzStream(f *testing.F) {
+func FuzzStream(f *testing.F)  { vendor.Fuzz(f, seeds()...) }
+func TestMutated(t *testing.T) { vendor.Mutate(t, seeds()...) }
+
+// seeds are streams, well-formed and not.
+func seeds() []string {
 	const start = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":1}}}\n\n"
 	const stop = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 	event := func(name, data string) string {
 		return "event: " + name + "\ndata: {\"type\":\"" + name + "\"," + data + "}\n\n"
 	}
-	vendor.Fuzz(f,
-		start+stop, start+event("ping", `"x":1`),
-		start+event("content_block_start", `"index":0,"content_block":{"type":"tool_use","id":"","name":"n","input":{"a":1}}`)+
-			event("content_block_stop", `"index":0`)+stop,
-		start+event("content_block_start", `"index":0,"content_block":{"type":"text","text":"a"}`)+
-			event("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":"b"}`)+event("content_block_stop", `"index":0`)+
-			event("message_delta", `"delta":{"stop_reason":"refusal"},"usage":{"output_tokens":-1}`)+stop,
-		start+event("content_block_delta", `"index":9223372036854775807,"delta":{"type":"input_json_delta","partial_json":"{"}`),
-		start+event("content_block_start", `"index":0,"content_block":null`)+event("content_block_stop", `"index":-1`),
-		start+event("content_block_start", `"index":0,"content_block":{"type":"server_tool_use","input":{}}`)+stop,
+	return []string{
+		start + stop, start + event("ping", `"x":1`),
+		start + event("content_block_start", `"index":0,"content_block":{"type":"tool_use","id":"","name":"n","input":{"a":1}}`) +
+			event("content_block_stop", `"index":0`) + stop,
+		start + event("content_block_start", `"index":0,"content_block":{"type":"text","text":"a"}`) +
+			event("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":"b"}`) + event("content_block_stop", `"index":0`) +
+			event("message_delta", `"delta":{"stop_reason":"refusal"},"usage":{"output_tokens":-1}`) + stop,
+		start + event("content_block_delta", `"index":9223372036854775807,"delta":{"type":"input_json_delta","partial_json":"{"}`),
+		start + event("content_block_start", `"index":0,"content_block":null`) + event("content_block_stop", `"index":-1`),
+		start + event("content_block_start", `"index":0,"content_block":{"type":"server_tool_use","input":{}}`) + stop,
 		"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}\n\n",
-		"event: error\ndata: nonsense\n\n", "event: message_stop\ndata: {}\n\n"+stop, "data:\n\n:\n\n",
-	)
+		"event: error\ndata: nonsense\n\n", "event: message_stop\ndata: {}\n\n" + stop, "data:\n\n:\n\n",
+	}
 }
 
 // send returns the body of the request that the provider sends for req.

@@ -124,7 +124,7 @@ func encodeParts(m llm.Message) ([]sdk.ContentBlockParamUnion, error) {
 			switch {
 			case p.Redacted != "" && !strings.HasPrefix(p.Redacted, wire.OpenAIReasoning):
 				rest = append(rest, sdk.NewRedactedThinkingBlock(p.Redacted))
-			case p.Signature != "":
+			case p.Signature != "" && !strings.HasPrefix(p.Signature, wire.OpenAIReasoning):
 				rest = append(rest, sdk.NewThinkingBlock(p.Signature, p.Text))
 			}
 		case llm.Image:

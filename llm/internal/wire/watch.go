@@ -28,9 +28,10 @@ type watch struct {
 	mu      sync.Mutex
 	timer   *time.Timer
 	stalled bool
-	status  int   // 0 until the headers are there
-	readErr error // of the body, other than io.EOF
-	read    int64 // bytes of the body
+	status  int    // 0 until the headers are there
+	readErr error  // of the body, other than io.EOF
+	read    int64  // bytes of the body
+	tail    []byte // the last of them
 }
 
 type watchKey struct{}
@@ -84,6 +85,24 @@ func (w *watch) bytes() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.read
+}
+
+// keepTail remembers the end of the stream; w.mu is held.
+func (w *watch) keepTail(p []byte) {
+	const most = 64 // enough for a closing mark and what may follow it
+	w.tail = append(w.tail, p[max(0, len(p)-most):]...)
+	w.tail = w.tail[max(0, len(w.tail)-most):]
+}
+
+// Tail returns the last bytes of the stream, for closing marks that an SDK keeps to itself.
+func Tail(ctx context.Context) string {
+	w, ok := ctx.Value(watchKey{}).(*watch)
+	if !ok {
+		return ""
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return string(w.tail)
 }
 
 // Client returns a client that reports to the watch of [Policy.Stream] and follows no redirect: the
@@ -148,6 +167,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	b.w.mu.Lock()
 	defer b.w.mu.Unlock()
 	b.w.read += int64(n)
+	b.w.keepTail(p[:n])
 	if err != nil && err != io.EOF {
 		b.w.readErr = err
 	}

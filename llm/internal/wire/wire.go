@@ -180,7 +180,7 @@ func panicSite() string {
 	return "an unknown place"
 }
 
-// OpenAIReasoning begins an [llm.Thinking.Redacted] that belongs to OpenAI. A conversation may change
+// OpenAIReasoning begins what package openai keeps in [llm.Thinking]'s Signature or Redacted. A conversation may change
 // its model, and no vendor takes another one's reasoning back.
 const OpenAIReasoning = "openai:"
 
