@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Warning says why a <proposed_plan> block was not taken as it stands. Codes: "unclosed", "empty",
-// "no_steps", "several", "unusable".
+// A Warning says why a <proposed_plan> block was not taken as it stands. Codes: "unclosed", "unopened",
+// "empty", "no_steps", "several", "unusable".
 type Warning struct {
 	Code    string `json:"code"`
 	Line    int    `json:"line"` // of the message, from 1
@@ -108,6 +108,11 @@ func blocksOf(message string) (blocks []block, warnings []Warning) {
 			blocks = append(blocks, block{line: opened, body: body.String()})
 			opened = 0
 			continue
+		} else if hasSuffixFold(t, closeTag) {
+			warnings = append(warnings, Warning{
+				Code: "unopened", Line: i + 1,
+				Message: fmt.Sprintf("%s on line %d closes nothing: %s has to begin a line, without attributes", closeTag, i+1, openTag),
+			})
 		}
 		body.WriteString(rest + "\n")
 	}

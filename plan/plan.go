@@ -22,11 +22,11 @@ type Mode uint8
 
 // The modes. Off and Executing may change things; the three others are read-only.
 const (
-	Planning Mode = iota // the model researches and writes a plan
-	Ready                // a plan waits for the user
-	Reviewing            // a reviewer reads the plan
-	Executing            // the user has approved a plan, which is being carried out
-	Off                  // plan mode is not active
+	Planning  Mode = iota // the model researches and writes a plan
+	Ready                 // a plan waits for the user
+	Reviewing             // a reviewer reads the plan
+	Executing             // the user has approved a plan, which is being carried out
+	Off                   // plan mode is not active
 )
 
 var modeNames = [...]string{Planning: "planning", Ready: "ready", Reviewing: "reviewing", Executing: "executing", Off: "off"}
@@ -94,23 +94,32 @@ func (d Digest) Short() string {
 // revisions will collide in.
 const shortDigest = 12
 
-// Normalize returns the text with line ends as newlines, without a byte order mark, without blank
-// lines around it and with one newline at the end. An empty text stays empty.
+// Normalize returns the text with line ends as newlines, without byte order marks and blank lines
+// before it, without blank lines after it and with one newline at the end. An empty text stays empty.
+// Normalizing twice is normalizing once.
 func Normalize(text string) string {
-	text = strings.TrimPrefix(text, "\ufeff")
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	text = strings.ReplaceAll(text, "\r", "\n")
-	lines := strings.Split(text, "\n")
-	for len(lines) > 0 && strings.TrimSpace(lines[0]) == "" {
-		lines = lines[1:]
+	for {
+		rest := strings.TrimPrefix(text, "\ufeff")
+		if line, after, ok := strings.Cut(rest, "\n"); ok && strings.TrimSpace(line) == "" {
+			rest = after
+		}
+		if len(rest) == len(text) {
+			break
+		}
+		text = rest
 	}
-	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
-		lines = lines[:len(lines)-1]
-	}
-	if len(lines) == 0 {
+	// The last newline of the text before the white space at its end: white space behind that on its own
+	// line goes, that of a line with text stays.
+	end := len(strings.TrimRightFunc(text, unicode.IsSpace))
+	if end == 0 {
 		return ""
 	}
-	return strings.Join(lines, "\n") + "\n"
+	if i := strings.IndexByte(text[end:], '\n'); i >= 0 {
+		text = text[:end+i]
+	}
+	return text + "\n"
 }
 
 // Limits of a plan's text.
@@ -132,7 +141,7 @@ var (
 
 // Check says whether a text can be a plan: not empty, not over the limits, at least one numbered or
 // checkbox step, and no character that would make what a person sees differ from what the text says
-// (control characters, bidirectional overrides, invalid UTF-8).
+// (control characters, bidirectional overrides, characters without a shape, invalid UTF-8).
 func Check(text string) error {
 	text = Normalize(text)
 	if text == "" {
@@ -147,7 +156,7 @@ func Check(text string) error {
 		case r == '\n':
 			line++
 		case r == '\t':
-		case r == utf8.RuneError, unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029':
+		case r == utf8.RuneError, unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), unicode.Is(shapeless, r):
 			if r == utf8.RuneError && strings.HasPrefix(text[i:], "\ufffd") {
 				continue // a replacement character that is really there
 			}
@@ -162,6 +171,22 @@ func Check(text string) error {
 		return fmt.Errorf("%w: %d steps; the limit is %d", ErrTooLong, len(steps), MaxSteps)
 	}
 	return nil
+}
+
+// shapeless are characters that no screen shows and a model reads: separators that are no newline,
+// spaces without width, and the tags, which spell ASCII. The joiners U+200C and U+200D are not among
+// them: whole scripts and many emoji are written with them.
+var shapeless = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x00ad, Hi: 0x00ad, Stride: 1}, // soft hyphen
+		{Lo: 0x180e, Hi: 0x180e, Stride: 1}, // Mongolian vowel separator
+		{Lo: 0x200b, Hi: 0x200b, Stride: 1}, // zero width space
+		{Lo: 0x2028, Hi: 0x2029, Stride: 1}, // line and paragraph separator
+		{Lo: 0x2060, Hi: 0x2064, Stride: 1}, // word joiner, invisible operators
+		{Lo: 0xfeff, Hi: 0xfeff, Stride: 1}, // byte order mark
+	},
+	R32:         []unicode.Range32{{Lo: 0xe0000, Hi: 0xe007f, Stride: 1}}, // tags
+	LatinOffset: 1,
 }
 
 // A Status says what became of a revision.

@@ -9,6 +9,9 @@ import (
 // not legal is a [*TransitionError] that names the mode and the event; the state is then the one
 // that went in.
 func Step(s State, ev Event) (State, []Effect, error) {
+	if ev == nil {
+		return s, nil, &TransitionError{Mode: s.mode, Event: "nothing"}
+	}
 	f := folder{s: s, from: s.mode, ev: ev}
 	err := f.fold()
 	if err != nil {
@@ -108,6 +111,10 @@ func (f *folder) fold() error {
 func (f *folder) start(ev Start) error {
 	if f.s.started {
 		return fmt.Errorf("the session has started already")
+	}
+	// A Start in the middle would forget what is being executed, or open a mode that a plan waits in.
+	if f.from != Planning || f.s.epoch > 0 || len(f.s.revisions) > 0 {
+		return fmt.Errorf("something has happened already")
 	}
 	if ev.Mode != Off && ev.Mode != Planning {
 		return fmt.Errorf("a session starts off or planning, not %s", ev.Mode)

@@ -89,19 +89,58 @@ func stepLine(line string) (indent int, body string, done, ok bool) {
 	return indent, body, box == "[x]" || box == "[X]", body != ""
 }
 
-// plainText takes emphasis and code marks off and folds white space.
+// plainText takes ** for emphasis and the marks of code off, and folds white space. What stands in
+// code stays: __init__.py and docs/** are names there.
 func plainText(s string) string {
-	s = strings.NewReplacer("**", "", "__", "", "`", "").Replace(s)
-	return strings.Join(strings.Fields(s), " ")
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(s, "`")
+		width := 1
+		for ok && strings.HasPrefix(rest, "`") {
+			width, rest = width+1, rest[1:]
+		}
+		marks := strings.Repeat("`", width)
+		code, after, closed := strings.Cut(rest, marks)
+		if !ok || !closed {
+			b.WriteString(withoutStrong(s))
+			return strings.Join(strings.Fields(b.String()), " ")
+		}
+		b.WriteString(withoutStrong(before) + code)
+		s = after
+	}
 }
 
-// TitleOf returns the plan's first heading, or its first line of text; at most 80 characters.
+// withoutStrong takes off ** that stand around words: the first before a word at the start or after a space or
+// bracket, the second behind one, at the end or before a space or punctuation.
+func withoutStrong(s string) string {
+	const mark = "**"
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(s, mark)
+		if !ok {
+			return b.String() + s
+		}
+		inner, after, closed := strings.Cut(rest, mark)
+		opens := (before == "" || strings.ContainsAny(before[len(before)-1:], " \t([{\"'")) && inner != "" && inner == strings.TrimSpace(inner)
+		if !closed || !opens || after != "" && !strings.ContainsAny(after[:1], " \t.,:;!?)]}\"'") {
+			b.WriteString(before + mark)
+			s = rest
+			continue
+		}
+		b.WriteString(before + inner)
+		s = after
+	}
+}
+
+// TitleOf returns the plan's first heading, or its first line of text, outside code fences; at most 80
+// characters.
 func TitleOf(text string) string {
 	const limit = 80
 	title := ""
+	var fence fenceScanner
 	for line := range strings.Lines(Normalize(text)) {
 		line = strings.TrimSpace(line)
-		if line == "" {
+		if fence.inside(line) || line == "" { // a # in a script is no heading
 			continue
 		}
 		if h := strings.TrimLeft(line, "#"); h != line && strings.HasPrefix(h, " ") {
@@ -161,11 +200,15 @@ type DraftStep struct {
 	Tools  []string
 }
 
-// Compose writes the draft as Markdown. A draft without a summary or a usable step is an error that
-// names the field.
+// Compose writes the draft as Markdown whose steps are the draft's, whatever its texts hold: lists in the
+// summary are written so that they are no steps, and a code fence that was left open is closed. A
+// draft without a summary or a usable step is an error that names the field.
 func Compose(d Draft) (string, error) {
 	if strings.TrimSpace(d.Summary) == "" {
 		return "", fmt.Errorf("plan: summary: %w", ErrEmpty)
+	}
+	if len(d.Steps) == 0 {
+		return "", fmt.Errorf("plan: steps: %w", ErrNoSteps)
 	}
 	var b strings.Builder
 	if t := oneLine(d.Title); t != "" {
@@ -173,20 +216,19 @@ func Compose(d Draft) (string, error) {
 	} else {
 		b.WriteString("# Plan\n\n")
 	}
-	fmt.Fprintf(&b, "%s\n\n## Steps\n\n", strings.TrimSpace(d.Summary))
+	fmt.Fprintf(&b, "%s\n## Steps\n\n", withoutSteps(closeFence(Normalize(d.Summary))))
 	for i, s := range d.Steps {
-		title := oneLine(s.Title)
-		if title == "" {
+		title := withoutBox(oneLine(s.Title))
+		if plainText(title) == "" {
 			return "", fmt.Errorf("plan: steps[%d].title: %w", i, ErrEmpty)
 		}
-		fmt.Fprintf(&b, "%d. %s\n", i+1, title)
-		writeIndented(&b, s.Detail)
-		if len(s.Tools) > 0 {
-			fmt.Fprintf(&b, "   Tools: %s\n", oneLine(strings.Join(s.Tools, ", ")))
+		marker := fmt.Sprintf("%d. ", i+1)
+		indent := strings.Repeat(" ", len(marker)) // what Markdown counts as part of the step
+		b.WriteString(marker + title + "\n")
+		writeIndented(&b, indent, s.Detail)
+		if tools := oneLine(strings.Join(s.Tools, ", ")); tools != "" {
+			fmt.Fprintf(&b, "%sTools: %s\n", indent, tools)
 		}
-	}
-	if len(d.Steps) == 0 {
-		return "", fmt.Errorf("plan: steps: %w", ErrNoSteps)
 	}
 	writeList(&b, "Open questions", d.OpenQuestions)
 	writeList(&b, "Risks", d.Risks)
@@ -195,16 +237,52 @@ func Compose(d Draft) (string, error) {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// withoutBox takes a checkbox off the front: in a list it would make the row a step, or a step done.
+func withoutBox(s string) string {
+	for len(s) >= 3 && s[0] == '[' && s[2] == ']' && strings.IndexByte(" xX", s[1]) >= 0 {
+		s = strings.TrimSpace(s[3:])
+	}
+	return s
+}
+
+// withoutSteps puts a backslash into the marker of each line that would be a step. Markdown shows the same.
+func withoutSteps(text string) string {
+	var b strings.Builder
+	var fence fenceScanner
+	for line := range strings.Lines(text) {
+		if !fence.inside(line) {
+			if _, _, _, ok := stepLine(strings.TrimSuffix(line, "\n")); ok {
+				i := strings.IndexAny(line, ".)[")
+				line = line[:i] + `\` + line[i:]
+			}
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// closeFence closes a code fence that the text leaves open. The text is normalized, and so is the result.
+func closeFence(text string) string {
+	var fence fenceScanner
+	for line := range strings.Lines(text) {
+		fence.inside(line)
+	}
+	if fence.width > 0 {
+		text += strings.Repeat(string(fence.mark), fence.width) + "\n"
+	}
+	return text
+}
+
 // writeIndented puts the text under its step, deep enough that its own lists are not steps.
-func writeIndented(b *strings.Builder, text string) {
-	text = Normalize(text)
+func writeIndented(b *strings.Builder, indent, text string) {
+	text = closeFence(Normalize(text))
 	if text == "" {
 		return
 	}
 	b.WriteByte('\n')
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) != "" {
-			b.WriteString("   ")
+			b.WriteString(indent)
 		}
 		b.WriteString(line)
 	}
@@ -215,9 +293,12 @@ func writeList(b *strings.Builder, title string, rows []string) {
 	if len(rows) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n## %s\n\n", title)
+	if !strings.HasSuffix(b.String(), "\n\n") { // a detail ends with a blank line already
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(b, "## %s\n\n", title)
 	for _, r := range rows {
-		if r = oneLine(r); r != "" {
+		if r = withoutBox(oneLine(r)); r != "" {
 			fmt.Fprintf(b, "- %s\n", r)
 		}
 	}
