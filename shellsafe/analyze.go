@@ -16,18 +16,18 @@ func Analyze(line string, opts *Options) Result {
 	if opts == nil {
 		opts = &Options{}
 	}
-	if r, bad := refuseText(line); bad {
-		return r
-	}
 	switch opts.Dialect {
 	case Bash, POSIX:
+		if r, bad := refuseText(line); bad {
+			return r
+		}
 		a := analyzerPool.Get().(*analyzer)
 		r := a.run(line, opts)
 		a.reset()
 		analyzerPool.Put(a)
 		return r
 	case PowerShell, Cmd:
-		return invalid(0, "", "no grammar is built in for this dialect")
+		return analyzeWindows(line, opts)
 	}
 	return invalid(0, "", "the dialect is not known")
 }
@@ -100,7 +100,8 @@ type script struct {
 	vars     *varTable
 	args     []word // positional parameters, when argsKnown
 	argsFrom argSource
-	cond     int // above zero: what is being walked may not run, or runs in another process
+	inDouble bool // within ${…} within double quotes
+	cond     int  // above zero: what is being walked may not run, or runs in another process
 }
 
 // A finding is one reason for a verdict. The zero value stands for "nothing found": Read.
@@ -172,8 +173,42 @@ func (a *analyzer) clamp(off, end int) (int, int) {
 }
 
 func (a *analyzer) parse(text string, d Dialect) (*syntax.File, error) {
+	if off := continuedComment(text, d); off >= 0 {
+		return nil, syntax.ParseError{
+			Pos:  syntax.NewPos(uint(off), 1, 1),
+			Text: "a comment ends in a backslash, which does not continue it",
+		}
+	}
 	a.reader.Reset(text)
 	return a.parser[d].Parse(&a.reader, "")
+}
+
+// continuedComment finds a comment whose line ends in a backslash, or returns -1. To a shell the comment
+// ends there; the parser reads the next line as part of the command in front.
+func continuedComment(text string, d Dialect) int {
+	if !strings.Contains(text, "\\\n") || !strings.Contains(text, "#") {
+		return -1
+	}
+	lang := syntax.LangBash
+	if d == POSIX {
+		lang = syntax.LangPOSIX
+	}
+	file, err := syntax.NewParser(syntax.Variant(lang), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return -1 // refused when it is parsed for good
+	}
+	found := -1
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.Comment); ok {
+			start := int(c.Hash.Offset())
+			rest := text[min(start, len(text)):]
+			if end := strings.IndexByte(rest, '\n'); end > 0 && rest[end-1] == '\\' {
+				found = start
+			}
+		}
+		return true
+	})
+	return found
 }
 
 func invalidSyntax(line string, err error) Result {

@@ -59,6 +59,9 @@ func (a *analyzer) steered(name string, val *word, at syntax.Node, exported bool
 
 // steers says what a variable decides, or returns "".
 func steers(name string, val *word, exported bool) string {
+	if integerVars[name] && (val == nil || !val.num && !(val.lit && val.text == "")) {
+		return "evaluates what it is assigned, subscripts and substitutions included"
+	}
 	if harmlessVars[name] || strings.HasPrefix(name, "LC_") {
 		return ""
 	}
@@ -112,6 +115,7 @@ func (a *analyzer) declClause(d *syntax.DeclClause) {
 		if integer {
 			a.integerAssign(as)
 		}
+		a.compound(as, d)
 		a.assign(as, exported, "")
 		if as.Naked && exported {
 			if v := a.table().vars[as.Name.Value]; v == nil || len(v.sites) > 0 {
@@ -119,6 +123,26 @@ func (a *analyzer) declClause(d *syntax.DeclClause) {
 			}
 		}
 	}
+}
+
+// compound judges a value that declare may evaluate as a list: `declare -a a='($(…))'`, or without -a
+// where the variable is an array already.
+func (a *analyzer) compound(as *syntax.Assign, d *syntax.DeclClause) {
+	if as.Value == nil || as.Naked {
+		return
+	}
+	w := a.one(as.Value)
+	if w.lit && !strings.HasPrefix(w.text, "(") || w.num {
+		return
+	}
+	if !w.lit && !declares(d, 'a') && !declares(d, 'A') && !a.maybeArray(as.Name.Value) {
+		return
+	}
+	if w.lit && !strings.ContainsAny(w.text, "$`<>[") {
+		return
+	}
+	a.reportNode(Contained, as, d.Variant.Value,
+		quote(a.text(as))+" may be evaluated as a list, with the substitutions in it", "assign a list: `a=(…)`")
 }
 
 // declOperand judges an operand of declare that is not an assignment: an option, or a word that may

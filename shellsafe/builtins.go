@@ -8,16 +8,20 @@ import (
 
 // builtinRows are what only a shell has.
 var builtinRows = []row{
-	reads(": break continue return exit shift times caller fg bg jobs wait logout dirs popd help", "acts on the shell itself"),
+	reads(": break continue return exit shift times caller fg bg jobs logout dirs popd help", "acts on the shell itself"),
 	{name: "cd chdir", doc: "changes the directory", opts: "-LPe@", judge: judgeCd},
 	{name: "pushd", doc: "changes the directory", open: true},
 	{name: "ulimit", doc: "limits the shell", open: true},
 	{name: "umask", doc: "sets the mask of the shell", open: true},
 	{name: "disown suspend", doc: "leaves processes behind", verdict: Write},
-	{name: "read", doc: "reads a line into variables", opts: "-ersd= -n= -N= -p= -t= -u= -i= -a= -k= -q -E", check: checkNames},
+	{name: "read", doc: "reads a line into variables", opts: "-ers -d= -n= -N= -p= -t= -u= -i= -a= -k= -q -E", check: checkNames},
 	{
-		name: "mapfile readarray", doc: "reads lines into an array", opts: "-d= -n= -O= -s= -tu=", check: checkNames,
+		name: "mapfile readarray", doc: "reads lines into an array", opts: "-d= -n= -O= -s= -t -u=", check: checkNames,
 		bad: []bad{{"-C= -c=", Contained, "evaluates a callback", "leave -C out"}},
+	},
+	{
+		name: "wait", doc: "waits for what was started", opts: "-fn",
+		bad: []bad{{"-p=", Contained, "assigns to a variable by its name", "leave it out"}},
 	},
 	{name: "getopts", doc: "reads options", style: first, judge: judgeGetopts},
 	{
@@ -44,13 +48,13 @@ var builtinRows = []row{
 		bad: []bad{{"-w -a -r -n", Write, "writes or reads the history file", "leave the option out"}, {"-c -d= -s -p", Write, "changes the history", "leave the option out"}},
 	},
 	{name: "fc", doc: "edits and runs old commands", judge: judgeFc},
-	{name: "bind", doc: "binds keys", opts: "-lpPsSvVm=q=", max: -1, maxWhy: "binds a key", maxV: Contained},
+	{name: "bind", doc: "binds keys", opts: "-lpPsSvV -m= -q=", max: -1, maxWhy: "binds a key", maxV: Contained},
 	{
 		name: "complete compopt", doc: "sets completions", opts: "-p", max: 0, verdict: Read,
 		bad: []bad{{"-C= -F= -W=", Contained, "runs a command or expands a text", ""}},
 	},
 	{
-		name: "compgen", doc: "lists completions", opts: "-abcdefgjksuvA=", max: 1, maxWhy: "is expanded", maxV: Contained,
+		name: "compgen", doc: "lists completions", opts: "-abcdefgjksuv -A=", max: 1, maxWhy: "is expanded", maxV: Contained,
 		bad: []bad{{"-C= -F= -W= -P= -S= -X= -o= -G=", Contained, "runs a command or expands a text", ""}},
 	},
 	{name: "coproc", doc: "leaves a process behind", verdict: Write},
@@ -121,7 +125,11 @@ func judgeDeclare(a *analyzer, c *call) {
 			a.reportWord(Contained, w, c.path, quote(c.path)+" evaluates "+quote(a.wordText(w))+" as an assignment", "")
 			return
 		}
-		v := word{text: val, lit: w.lit}
+		if isAssign && (!w.lit || strings.HasPrefix(val, "(")) {
+			a.reportWord(Contained, w, c.path, quote(a.wordText(w))+" may be evaluated as a list, with the substitutions in it", "")
+			return
+		}
+		v := word{text: val, lit: w.lit, num: w.lit && isNumber(val)}
 		if why := steers(name, &v, c.path == "export"); why != "" && isAssign {
 			a.reportWord(Contained, w, "assignment", "`"+name+"` "+why, "leave the assignment out")
 			return

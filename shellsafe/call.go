@@ -38,9 +38,10 @@ func (a *analyzer) program(words []word, io stdio) {
 	c := &call{name: w, words: words[1:], all: words[1:], io: io}
 	if f := a.funcs[w.text]; f != nil {
 		a.callFunc(f, c)
-		if f.certain {
+		if f.certain && a.index.rows[w.text] == nil {
 			return
 		}
+		// Some shells prefer a builtin to a function of its name.
 	}
 	name, ok := baseName(w.text)
 	if !ok {
@@ -158,8 +159,7 @@ func (a *analyzer) subCall(c *call) {
 		a.reportWord(v, w, c.path, quote(c.path+" "+w.text)+" is not known to be read-only", r.hint)
 		return
 	}
-	name := strings.Fields(sub.name)[0]
-	next := &call{row: sub, path: c.path + " " + name, name: w, words: c.operands[1:], all: c.all, io: c.io}
+	next := &call{row: sub, path: c.path + " " + w.text, name: w, words: c.operands[1:], all: c.all, io: c.io}
 	a.call(next)
 }
 

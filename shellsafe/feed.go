@@ -19,7 +19,9 @@ func feedValue(a *analyzer, c *call) value {
 	return a.lines(c.io.feed, true)
 }
 
-// lines says what is known of each line (or NUL-ended record) that a statement prints.
+// lines says what is known of each line (or NUL-ended record) that a statement prints. A name that
+// holds a newline can forge a line, so only records that end in NUL are certain not to look like an
+// option; that a directory is named `x\n` to forge a path below /dev is not believed.
 func (a *analyzer) lines(s *syntax.Stmt, null bool) value {
 	for {
 		b, ok := s.Cmd.(*syntax.BinaryCmd)
@@ -34,39 +36,153 @@ func (a *analyzer) lines(s *syntax.Stmt, null bool) value {
 		s = b.X // head, sort and their like pass lines on as they are
 	}
 	c, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(c.Args) == 0 || s.Negated {
+	if !ok || len(c.Args) == 0 || s.Negated || a.funcs[c.Args[0].Lit()] != nil {
 		return value{}
 	}
-	if c.Args[0].Lit() == "find" {
+	name := c.Args[0].Lit()
+	if name == "find" {
 		return a.findLines(c, null)
 	}
-	return value{}
+	if !listsNames(c) {
+		return value{}
+	}
+	for _, w := range c.Args[1:] {
+		if s, ok := oneArgument(w); ok && strings.HasPrefix(s, "/") || !ok && !relativePattern(w) {
+			return value{}
+		}
+	}
+	return value{rel: true}
+}
+
+// relativePattern accepts an unquoted pattern such as *.go.
+func relativePattern(w *syntax.Word) bool {
+	lit := w.Lit()
+	return lit != "" && !strings.HasPrefix(lit, "/") && !strings.HasPrefix(lit, "~") && !strings.HasPrefix(lit, "{")
 }
 
 // lineKeepers print lines of their input, unchanged.
 var lineKeepers = map[string]bool{"head": true, "tail": true, "sort": true, "grep": true, "uniq": true, "tac": true}
 
+// listsNames knows the calls that print names of files below the working directory, or below their
+// operands.
+func listsNames(c *syntax.CallExpr) bool {
+	has := func(options ...string) bool {
+		for _, w := range c.Args[1:] {
+			for _, o := range options {
+				if w.Lit() == o {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	switch c.Args[0].Lit() {
+	case "ls", "fd", "fdfind":
+		return !has("-l", "-a")
+	case "rg", "grep":
+		return has("-l", "-rl", "-lr", "--files", "--files-with-matches")
+	case "git":
+		return has("ls-files") || has("--name-only")
+	}
+	return false
+}
+
 func (a *analyzer) findLines(c *syntax.CallExpr, null bool) value {
 	rel, print0, roots := true, false, 0
 	for i, arg := range c.Args[1:] {
-		lit := arg.Lit()
+		lit, ok := oneArgument(arg)
 		switch {
-		case lit == "":
+		case !ok:
 			return value{}
 		case lit == "-print0":
 			print0 = true
 		case strings.HasPrefix(lit, "-printf"), strings.HasPrefix(lit, "-fprint"), strings.HasPrefix(lit, "-exec"),
 			strings.HasPrefix(lit, "-ok"), lit == "-ls", strings.HasPrefix(lit, "-files0"), lit == "-print" && null:
 			return value{}
+		case roots == i && lit == "\x00":
+			return value{}
 		case roots == i && !strings.HasPrefix(lit, "-") && lit != "(" && lit != "!":
 			roots++
 			rel = rel && !strings.HasPrefix(lit, "/dev") && lit != "/"
 		}
 	}
-	if null && !print0 {
-		return value{}
+	return value{nodash: null && print0, rel: rel}
+}
+
+// feeds notes for every read in a statement what its standard input is.
+func (t *varTable) feed(s *syntax.Stmt, from *syntax.Stmt) {
+	if s == nil {
+		return
 	}
-	return value{nodash: true, rel: rel}
+	for _, r := range s.Redirs {
+		switch r.Op {
+		case syntax.RdrIn:
+			from = nil
+			if p := soleProcSubst(r.Word); p != nil && len(p.Stmts) == 1 {
+				from = p.Stmts[0]
+			}
+		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc, syntax.DplIn, syntax.RdrInOut:
+			from = nil
+		}
+	}
+	each := func(list []*syntax.Stmt) {
+		for _, x := range list {
+			t.feed(x, from)
+		}
+	}
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		if len(c.Args) > 0 && c.Args[0].Lit() == "read" && from != nil {
+			t.feeds[c] = from
+		}
+	case *syntax.BinaryCmd:
+		t.feed(c.X, from)
+		if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
+			from = c.X
+		}
+		t.feed(c.Y, from)
+	case *syntax.Block:
+		each(c.Stmts)
+	case *syntax.Subshell:
+		each(c.Stmts)
+	case *syntax.WhileClause:
+		each(c.Cond)
+		each(c.Do)
+	case *syntax.IfClause:
+		for x := c; x != nil; x = x.Else {
+			each(x.Cond)
+			each(x.Then)
+		}
+	case *syntax.ForClause:
+		each(c.Do)
+	case *syntax.TimeClause:
+		t.feed(c.Stmt, from)
+	}
+}
+
+func soleProcSubst(w *syntax.Word) *syntax.ProcSubst {
+	if w == nil || len(w.Parts) != 1 {
+		return nil
+	}
+	p, _ := w.Parts[0].(*syntax.ProcSubst)
+	return p
+}
+
+// readSite is what a read assigns to its first variable.
+func (a *analyzer) readSite(c *syntax.CallExpr, from *syntax.Stmt) value {
+	null := false
+	for i, w := range c.Args {
+		if s := w.Lit(); s == "-d" && i+1 < len(c.Args) {
+			q, ok := c.Args[i+1].Parts[0].(*syntax.SglQuoted)
+			null = ok && len(c.Args[i+1].Parts) == 1 && (q.Value == "" || q.Dollar && q.Value == `\0`)
+			if !null {
+				return value{}
+			}
+		} else if strings.HasPrefix(s, "-d") {
+			return value{}
+		}
+	}
+	return a.lines(from, null)
 }
 
 // substitution says what is known of the output of $(…): a number, or one word that is not an option.

@@ -13,7 +13,7 @@ type value struct {
 	num    bool // an integer
 	multi  bool // any number of words even when quoted: "$@", "${a[@]}"
 	nodash bool // does not start with a dash
-	rel    bool // a relative or otherwise harmless path: not one of bash's network devices
+	rel    bool // does not start with /dev, where bash has its network devices
 }
 
 // param judges a parameter expansion and everything nested in it.
@@ -46,29 +46,35 @@ func (a *analyzer) param(p *syntax.ParamExp, quoted bool) value {
 		a.arithm(p.Slice.Length)
 		return v
 	case p.Repl != nil:
-		a.innerWord(p.Repl.Orig)
-		a.innerWord(p.Repl.With)
+		a.innerWord(p.Repl.Orig, quoted)
+		a.innerWord(p.Repl.With, quoted)
 		return v
 	case p.Exp != nil:
-		return a.expOperator(p, name, v)
+		return a.expOperator(p, name, v, quoted)
 	case p.Index == nil && !v.multi:
 		return a.resolve(name)
 	}
 	return v
 }
 
-func (a *analyzer) innerWord(w *syntax.Word) {
-	if w != nil {
-		a.single(w)
+// innerWord judges a word within ${…}. Within double quotes and here-documents bash takes single quotes
+// in it for ordinary characters (except in patterns), and so performs the substitutions between them.
+func (a *analyzer) innerWord(w *syntax.Word, quoted bool) {
+	if w == nil {
+		return
 	}
+	saved := a.inDouble
+	a.inDouble = a.inDouble || quoted
+	a.single(w)
+	a.inDouble = saved
 }
 
 // expOperator handles ${x:-word}, ${x#pattern}, ${x@Q} and the like.
-func (a *analyzer) expOperator(p *syntax.ParamExp, name string, v value) value {
+func (a *analyzer) expOperator(p *syntax.ParamExp, name string, v value, quoted bool) value {
 	switch p.Exp.Op {
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		a.steered(name, nil, p, false)
-		a.innerWord(p.Exp.Word)
+		a.innerWord(p.Exp.Word, quoted)
 	case syntax.OtherParamOps:
 		op := ""
 		if p.Exp.Word != nil {
@@ -85,7 +91,7 @@ func (a *analyzer) expOperator(p *syntax.ParamExp, name string, v value) value {
 		syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll,
 		syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
 		syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
-		a.innerWord(p.Exp.Word)
+		a.innerWord(p.Exp.Word, quoted)
 	default:
 		a.unsupported(p)
 	}

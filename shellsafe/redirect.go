@@ -14,7 +14,7 @@ func (a *analyzer) redirect(r *syntax.Redirect) (outPiped bool) {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		if r.Hdoc != nil {
-			a.single(r.Hdoc)
+			a.hereDocument(r.Hdoc)
 		}
 		return false
 	case syntax.WordHdoc:
@@ -120,17 +120,22 @@ func (a *analyzer) netDevice(r *syntax.Redirect, w word) bool {
 
 // harmlessPath reports whether a word cannot name one of bash's network devices.
 func harmlessPath(w word) bool {
-	const tcp, udp = "/dev/tcp/", "/dev/udp/"
-	text := w.text
 	if w.lit || w.viaVar && !w.split && !w.glob && w.suffix == "" {
-		return !strings.HasPrefix(text, tcp) && !strings.HasPrefix(text, udp)
+		return !strings.HasPrefix(w.text, "/dev/tcp/") && !strings.HasPrefix(w.text, "/dev/udp/")
 	}
-	if w.num || w.rel && text == "" {
-		return true
+	return w.num || offDev(w)
+}
+
+// offDev reports whether a word, whatever else it may be, does not start with /dev.
+func offDev(w word) bool {
+	const dev = "/dev"
+	text := w.text
+	switch {
+	case w.lit:
+		return !strings.HasPrefix(text, dev)
+	case text == "":
+		return w.rel || w.num || w.glob && !w.split // a bare pattern matches in the working directory
 	}
-	if text == "" {
-		return w.glob // a bare pattern matches in the working directory
-	}
-	n := min(len(text), len(tcp))
-	return text[:n] != tcp[:n] && text[:n] != udp[:n]
+	n := min(len(text), len(dev))
+	return text[:n] != dev[:n]
 }

@@ -7,7 +7,7 @@ var goRows = []row{
 	{name: "go", doc: "runs a tool", style: first, noSub: Read, opts: "-C= -h --help", subs: []row{
 		{name: "version", style: dash, opts: "-m -v -json"},
 		{name: "env", style: dash, opts: "-json -changed", bad: []bad{{"-w -u", Write, "changes the settings", "leave it out"}}},
-		{name: "list", style: dash, opts: goListOpts, bad: goListBad},
+		{name: "list", style: dash, opts: goListOpts, bad: goListBad, check: checkGoList},
 		{name: "doc", style: dash, opts: "-all -c -cmd -short -src -u -C= -ex", bad: []bad{{"-http", Contained, "starts a server", "leave it out"}}},
 		{name: "help", open: true},
 		{name: "mod", style: first, doc: "changes go.mod", verdict: Write, noSub: Read, subs: []row{
@@ -34,13 +34,20 @@ var goRows = []row{
 	},
 }
 
-const goListOpts = "-f= -json? -m -e -find -deps -test -tags= -C= -buildvcs= -mod= -p= -v -n -x -trimpath -race -msan -asan -buildmode= -compiler= -gcflags= -ldflags= -reuse= -cover"
+const goListOpts = "-f= -json? -m -e -find -deps -test -tags= -C= -buildvcs= -mod= -p= -v -n -x -trimpath -race -msan -asan -buildmode= -compiler= -gcflags= -ldflags= -cover"
 
 var goListBad = []bad{
 	{"-export", Contained, "compiles the packages", "leave it out"},
 	{"-compiled", Contained, "compiles cgo packages", "leave it out"},
 	{"-toolexec= -exec= -overlay= -modfile= -pkgdir= -modcacherw -a -work -pgo= -covermode= -coverpkg= -modindex -debug-actiongraph= -debug-trace=", Contained, "changes what is compiled, read or run", "leave it out"},
 	{"-u -versions -retracted -reuse=", Network, "asks the module proxy", "leave it out"},
+}
+
+// checkGoList refuses -mod=mod, with which go updates go.mod.
+func checkGoList(a *analyzer, c *call) {
+	if o, ok := c.opt("-mod"); ok && o.value.text != "readonly" && o.value.text != "vendor" {
+		a.reportWord(Write, o.at, c.path, "`go list "+a.wordText(o.at)+"` may change go.mod", "use -mod=readonly")
+	}
 }
 
 func checkModEdit(a *analyzer, c *call) {

@@ -16,6 +16,12 @@ var harmlessVars = map[string]bool{
 	"HOMEBREW_NO_AUTO_UPDATE": true, "HOMEBREW_NO_ANALYTICS": true, "HGPLAIN": true,
 }
 
+// integerVars have the integer attribute: bash evaluates what they are assigned as arithmetic.
+var integerVars = map[string]bool{
+	"RANDOM": true, "SRANDOM": true, "SECONDS": true, "OPTIND": true, "LINENO": true, "HISTCMD": true,
+	"BASHPID": true, "PPID": true, "UID": true, "EUID": true, "EPOCHSECONDS": true, "OPTERR": true,
+}
+
 // steeringVars decide what a program runs, loads or writes. Also refused without export: the name may
 // be in the environment already.
 var steeringVars = map[string]string{

@@ -76,16 +76,19 @@ func judgeTest(a *analyzer, c *call) {
 			a.varOperand(c.words[i+1], c.path+" -v")
 			continue
 		}
-		// An operand that turns into -v makes the next one a variable's name: a literal name is harmless.
+		if w.split && !w.num {
+			a.reportWord(Contained, w, c.path, quote(a.wordText(w))+" may become `-v` and a variable's name, of which the subscript is evaluated", "quote it")
+			return
+		}
+		// An operand that turns into -v makes the next one a variable's name, of which the subscript is
+		// evaluated.
 		if !w.lit && w.mayBeOption() && i+1 < len(c.words) {
 			next := c.words[i+1]
-			if next.lit && !strings.Contains(next.text, "[") || next.num {
-				continue
-			}
-			if i > 0 || len(c.words) > 3 || !next.lit {
+			if next.lit && !strings.Contains(next.text, "[") || next.lit && next.text == "[" || next.num {
 				continue
 			}
 			a.varOperand(next, c.path)
+			return
 		}
 	}
 }

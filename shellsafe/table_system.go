@@ -9,7 +9,7 @@ var systemRows = []row{
 		"ps pgrep pidof pstree lsof pmap pwdx sw_vers vm_stat system_profiler lsb_release modinfo getcap "+
 		"systemd-detect-virt systemd-path systemd-cgls getenforce sestatus dircolors xdpyinfo acpi", "shows the state of the system"),
 	{
-		name: "date gdate", doc: "sets the clock", opts: "-RuI? -d= -r= -f= -j -n -v= --date= --reference= --file= --iso-8601? --rfc-3339= --rfc-email --rfc-2822 --utc --universal --debug --resolution --help --version",
+		name: "date gdate", doc: "sets the clock", opts: "-Ru -I? -d= -r= -f= -j -n -v= --date= --reference= --file= --iso-8601? --rfc-3339= --rfc-email --rfc-2822 --utc --universal --debug --resolution --help --version",
 		check: checkDate, bad: []bad{{"-s= --set=", Write, "sets the clock", "use `date -d TEXT` to compute"}},
 	},
 	{

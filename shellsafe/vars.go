@@ -17,7 +17,8 @@ const (
 // does not follow control flow: a variable is what all of its assignments have in common.
 type varTable struct {
 	vars   map[string]*variable
-	fogged bool // something assigns names that cannot be read
+	fogged bool                              // something assigns names that cannot be read
+	feeds  map[*syntax.CallExpr]*syntax.Stmt // what each read reads from, where it is a pipe
 }
 
 type variable struct {
@@ -31,6 +32,7 @@ type site struct {
 	word    *syntax.Word
 	kind    siteKind
 	element bool
+	read    *syntax.CallExpr // for siteRead
 }
 
 type siteKind uint8
@@ -40,6 +42,7 @@ const (
 	siteNumber
 	siteWord
 	siteAppend
+	siteRead // the first variable of a read
 	siteItem // one word of a for loop: split, expanded and matched with files
 )
 
@@ -70,9 +73,10 @@ func (a *analyzer) resolve(name string) value {
 		// A nested script may have inherited another value under the names.
 		return value{num: true, nodash: true, rel: true}
 	case a.inner:
-	case name == "HOME" || name == "PWD" || name == "OLDPWD":
-		// Absolute, by POSIX; that it could name a network device of bash is not plausible.
+	case name == "HOME":
 		return value{nodash: true, rel: true}
+	case name == "PWD" || name == "OLDPWD":
+		return value{nodash: true} // absolute, and after `cd /dev` …
 	}
 	return value{}
 }
@@ -106,6 +110,21 @@ func (a *analyzer) numeric(name string) bool {
 	}
 	v := a.table().vars[name]
 	return v != nil && a.variableValue(v, true).num
+}
+
+// maybeArray reports whether a variable may be an array when something is assigned to it.
+func (a *analyzer) maybeArray(name string) bool {
+	t := a.table()
+	v := t.vars[name]
+	if v == nil {
+		return t.fogged
+	}
+	for _, s := range v.sites {
+		if s.element || s.kind == siteUnknown || s.kind == siteRead {
+			return true
+		}
+	}
+	return t.fogged || v.assoc
 }
 
 func (a *analyzer) isAssoc(name string) bool {
@@ -155,6 +174,8 @@ func (a *analyzer) siteValue(s site) value {
 	switch s.kind {
 	case siteNumber:
 		return value{num: true, nodash: true, rel: true}
+	case siteRead:
+		return a.readSite(s.read, a.vars.feeds[s.read])
 	case siteWord:
 		if s.word == nil {
 			return value{known: true, num: true, nodash: true, rel: true} // x=
@@ -194,7 +215,7 @@ func wordValue(w word) value {
 		known:  w.lit || w.viaVar && !w.split && !w.glob && w.suffix == "",
 		num:    w.num,
 		nodash: w.nodash || w.num && w.text == "" || w.text != "" && w.text[0] != '-',
-		rel:    harmlessPath(w),
+		rel:    offDev(w),
 	}
 }
 
@@ -203,11 +224,14 @@ func (a *analyzer) table() *varTable {
 	if a.vars != nil {
 		return a.vars
 	}
-	t := &varTable{vars: map[string]*variable{}}
+	t := &varTable{vars: map[string]*variable{}, feeds: map[*syntax.CallExpr]*syntax.Stmt{}}
 	a.vars = t
 	if a.file == nil {
 		t.fogged = true
 		return t
+	}
+	for _, s := range a.file.Stmts {
+		t.feed(s, nil)
 	}
 	syntax.Walk(a.file, func(n syntax.Node) bool {
 		t.collect(n)
@@ -235,6 +259,13 @@ func (t *varTable) collect(n syntax.Node) {
 	case *syntax.Assign:
 		t.collectAssign(n)
 	case *syntax.DeclClause:
+		if declares(n, 'a') {
+			for _, as := range n.Args {
+				if as.Name != nil {
+					t.add(as.Name.Value, site{kind: siteNumber, element: true})
+				}
+			}
+		}
 		for _, as := range n.Args {
 			if as.Name == nil && as.Value != nil {
 				if lit := as.Value.Lit(); lit == "" || lit[0] != '-' && lit[0] != '+' {
@@ -347,9 +378,15 @@ func (t *varTable) collectCall(n *syntax.CallExpr) {
 		return
 	}
 	printf := n.Args[0].Lit() == "printf"
+	first := true
 	for _, w := range n.Args {
 		if lit := w.Lit(); syntax.ValidName(lit) && !assigners[lit] {
-			t.add(lit, site{})
+			if first && t.feeds[n] != nil {
+				t.add(lit, site{kind: siteRead, read: n})
+			} else {
+				t.add(lit, site{})
+			}
+			first = false
 		}
 	}
 	if computed && !printf {

@@ -173,14 +173,24 @@ func (a *analyzer) declareFunc(c *syntax.FuncDecl) {
 		return
 	}
 	name := c.Name.Value
+	certain := a.cond == 0
+	switch c.Body.Cmd.(type) {
+	case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause,
+		*syntax.CaseClause, *syntax.ArithmCmd, *syntax.TestClause:
+		certain = certain && !c.Body.Negated && !c.Body.Background
+	default:
+		// The parser takes `f() { …; } | cat` for a body; to bash it is a pipeline with a declaration
+		// that is lost when it ends.
+		certain = false
+	}
 	if a.funcs == nil {
 		a.funcs = map[string]*function{}
 	}
 	if old := a.funcs[name]; old != nil {
 		// Which of the two runs is not followed; both are judged, here and at calls of the first.
-		a.funcs[name] = &function{decl: c, certain: old.certain || a.cond == 0}
+		a.funcs[name] = &function{decl: c, certain: old.certain || certain}
 	} else {
-		a.funcs[name] = &function{decl: c, certain: a.cond == 0}
+		a.funcs[name] = &function{decl: c, certain: certain}
 	}
 	saved, from := a.args, a.argsFrom
 	a.args, a.argsFrom = nil, argsHoped

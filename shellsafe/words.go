@@ -25,7 +25,7 @@ type word struct {
 	num bool
 	// nodash: whatever it is, it does not start with a dash.
 	nodash bool
-	// rel: not one of bash's network devices.
+	// rel: does not start with /dev, where bash has its network devices.
 	rel bool
 	// viaVar: text is known through a variable's assignment, which may not have happened.
 	viaVar bool
@@ -51,7 +51,7 @@ func (a *analyzer) word(dst []word, w *syntax.Word) []word {
 	if len(w.Parts) == 1 {
 		if lit, ok := w.Parts[0].(*syntax.Lit); ok && plainLit(lit.Value) {
 			return append(dst, word{
-				text: lit.Value, lit: true, src: w,
+				text: lit.Value, lit: true, num: isNumber(lit.Value), src: w,
 				off: int(lit.ValuePos.Offset()), end: int(lit.ValueEnd.Offset()),
 			})
 		}
@@ -85,6 +85,16 @@ func (a *analyzer) one(w *syntax.Word) word {
 	x := a.single(w)
 	x.off, x.end, x.src = int(w.Pos().Offset()), int(w.End().Offset()), w
 	return x
+}
+
+// hereDocument judges the body of a here-document, in which only $ and backquotes mean something.
+func (a *analyzer) hereDocument(w *syntax.Word) {
+	var b wordBuilder
+	for _, p := range w.Parts {
+		if _, ok := p.(*syntax.Lit); !ok {
+			a.expansion(&b, p, true)
+		}
+	}
 }
 
 // plainLit reports whether an unquoted literal stands for itself.
@@ -257,6 +267,10 @@ func (a *analyzer) part(b *wordBuilder, p syntax.WordPart, first, last bool) {
 	case *syntax.Lit:
 		a.litPart(b, p.Value, first, last)
 	case *syntax.SglQuoted:
+		if a.inDouble && strings.ContainsAny(p.Value, "$`\\\"}") {
+			a.reportNode(Contained, p, "expansion",
+				"within double quotes the quotes of "+quote(a.text(p))+" do not protect what is in them", "")
+		}
 		switch {
 		case !p.Dollar:
 			b.add(p.Value)
@@ -303,8 +317,8 @@ func (a *analyzer) expansion(b *wordBuilder, p syntax.WordPart, quoted bool) {
 				b.split = b.split || v.text == ""
 			}
 		default:
-			if v.nodash && !b.unknown && len(b.buf) == 0 {
-				b.nodash = true
+			if !b.unknown && len(b.buf) == 0 {
+				b.nodash, b.rel = v.nodash, v.rel
 			}
 			b.hole(v.num)
 			if v.multi || !quoted && !v.num {
@@ -312,7 +326,10 @@ func (a *analyzer) expansion(b *wordBuilder, p syntax.WordPart, quoted bool) {
 			}
 		}
 	case *syntax.CmdSubst:
+		saved := a.inDouble
+		a.inDouble = false
 		num, nodash := a.cmdSubst(p)
+		a.inDouble = saved
 		if nodash && !b.unknown && len(b.buf) == 0 {
 			b.nodash = true
 		}
@@ -324,9 +341,12 @@ func (a *analyzer) expansion(b *wordBuilder, p syntax.WordPart, quoted bool) {
 		a.arithm(p.X)
 		b.hole(true)
 	case *syntax.ProcSubst:
+		saved := a.inDouble
+		a.inDouble = false
 		a.cond++
 		a.stmts(p.Stmts)
 		a.cond--
+		a.inDouble = saved
 		if !b.unknown && len(b.buf) == 0 {
 			b.nodash = true
 		}

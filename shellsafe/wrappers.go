@@ -143,7 +143,7 @@ func judgeEnv(a *analyzer, c *call) {
 		if w.split || w.glob || !ok {
 			break
 		}
-		value := word{text: val, lit: w.lit}
+		value := word{text: val, lit: w.lit, num: w.lit && isNumber(val)}
 		if why := steers(name, &value, true); why != "" {
 			a.reportWord(Contained, w, "assignment", "`"+name+"` "+why, "leave the assignment out")
 		}
