@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/planmode-dev/planmode/plan"
 )
@@ -175,6 +176,31 @@ func replace(root *os.Root, rel string, old, data []byte, mode fs.FileMode) erro
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
+	temp := filepath.Join(dir, ".planmode-"+randomName())
+	err = writeNew(root, temp, data, mode, info != nil)
+	if err == nil {
+		err = swap(root, temp, rel, old)
+	}
+	if err != nil {
+		_ = root.Remove(temp)
+		return err
+	}
+	if d, err := root.Open(dir); err == nil { // the new name is durable where folders can be synced
+		_ = d.Sync()
+		_ = d.Close()
+	}
+	return nil
+}
+
+// swapping lets no two writes of this program look at a file before either has replaced it, so that of
+// two calls that change one file at once neither loses the other's change. Other programs are not kept
+// out: against them the file is looked at as late as can be.
+var swapping sync.Mutex
+
+// swap puts the written file in the place of the old one, if that still holds what old says.
+func swap(root *os.Root, temp, rel string, old []byte) error {
+	swapping.Lock()
+	defer swapping.Unlock()
 	if old != nil {
 		now, err := root.ReadFile(rel)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -184,20 +210,7 @@ func replace(root *os.Root, rel string, old, data []byte, mode fs.FileMode) erro
 			return ErrChanged
 		}
 	}
-	temp := filepath.Join(dir, ".planmode-"+randomName())
-	if err := writeNew(root, temp, data, mode, info != nil); err != nil {
-		_ = root.Remove(temp)
-		return err
-	}
-	if err := root.Rename(temp, rel); err != nil {
-		_ = root.Remove(temp)
-		return err
-	}
-	if d, err := root.Open(dir); err == nil { // the new name is durable where folders can be synced
-		_ = d.Sync()
-		_ = d.Close()
-	}
-	return nil
+	return root.Rename(temp, rel)
 }
 
 // writeNew writes a new file. With exact set, its mode is the given one, whatever the umask.

@@ -2,7 +2,6 @@ package tools_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -231,17 +230,6 @@ func TestReadKeptOutputAndPlanFile(t *testing.T) {
 	w.equal(w.ok("read", m{"path": w.planFile}), "     1\t1. x\n")
 	w.file(filepath.Join(filepath.Dir(w.planFile), "other.md"), "x\n")
 	w.refused("read", m{"path": filepath.Join(filepath.Dir(w.planFile), "other.md")}, tool.PolicyDenied)
-}
-
-func TestReadCancelled(t *testing.T) {
-	w := newWorld(t, setup{})
-	w.file("f", strings.Repeat("x\n", 10_000))
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	res, refusal := w.try(ctx, "read", m{"path": "f"})
-	if refusal != nil || !res.IsError || !strings.Contains(res.Text, "cancel") {
-		t.Errorf("%+v %v", res, refusal)
-	}
 }
 
 func TestReadEveryMode(t *testing.T) {

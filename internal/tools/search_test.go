@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 )
@@ -33,8 +34,7 @@ func plainSearch(t testing.TB, pattern string, text string) (numbers []int) {
 
 func chunkSearch(t testing.TB, q query, text string, size int, slow bool) found {
 	t.Helper()
-	s := newSearcher(q)
-	s.buf = make([]byte, size)
+	s := &searcher{q: q, buf: make([]byte, size), full: new(atomic.Bool)}
 	var r io.Reader = strings.NewReader(text)
 	if slow {
 		r = iotest.OneByteReader(r)

@@ -1,7 +1,6 @@
 package tools_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/planmode-dev/planmode/internal/tools"
 	"github.com/planmode-dev/planmode/tool"
 )
 
@@ -214,13 +214,17 @@ func TestUnreadable(t *testing.T) {
 	w.equal(w.ok("find", m{"pattern": "*.txt"}), "no.txt\nok.txt\n[1 folder could not be read]\n")
 }
 
-func TestWalkCancelled(t *testing.T) {
-	w := sample(t, setup{})
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	for name, in := range map[string]m{"ls": {}, "find": {"pattern": "*"}, "grep": {"pattern": "x"}} {
-		if res, refusal := w.try(ctx, name, in); refusal != nil || !res.IsError || !strings.Contains(res.Text, "cancel") {
-			t.Errorf("%s: %+v %v", name, res, refusal)
+func TestReadingCancelled(t *testing.T) {
+	names := []string{"read", "ls", "find", "grep"}
+	w := sample(t, setup{config: func(c *tool.Config) {
+		c.Registry = tool.NewRegistry()
+		for _, name := range names {
+			if err := c.Registry.Register(tools.Cancelled(name)); err != nil {
+				t.Fatal(err)
+			}
 		}
+	}})
+	for _, name := range names {
+		w.fails(name, m{}, "context canceled")
 	}
 }
