@@ -14,20 +14,20 @@ import (
 
 // An outcome is how a headless command ended, as --output json writes it.
 type outcome struct {
-	Session  string            `json:"session"`
-	Mode     plan.Mode         `json:"mode"`
-	Stop     string            `json:"stop"`
-	Note     string            `json:"note,omitempty"`
-	Error    *session.Failure  `json:"error,omitempty"`
-	Text     string            `json:"text,omitempty"`
-	Plan     *planOutcome      `json:"plan,omitempty"`
-	Todos    string            `json:"todos,omitempty"` // done/total
-	Usage    llm.Usage         `json:"usage"`
-	Refused  int               `json:"refused_calls"`
-	Warnings []session.Warned  `json:"warnings,omitempty"`
-	ExitCode int               `json:"exit_code"`
-	Workdir  string            `json:"workspace"`
-	Ran      map[string]int    `json:"calls,omitempty"` // by tool
+	Session  string           `json:"session"`
+	Mode     plan.Mode        `json:"mode"`
+	Stop     string           `json:"stop"`
+	Note     string           `json:"note,omitempty"`
+	Error    *session.Failure `json:"error,omitempty"`
+	Text     string           `json:"text,omitempty"`
+	Plan     *planOutcome     `json:"plan,omitempty"`
+	Todos    string           `json:"todos,omitempty"` // done/total
+	Usage    llm.Usage        `json:"usage"`
+	Refused  int              `json:"refused_calls"`
+	Warnings []session.Warned `json:"warnings,omitempty"`
+	ExitCode int              `json:"exit_code"`
+	Workdir  string           `json:"workspace"`
+	Ran      map[string]int   `json:"calls,omitempty"` // by tool
 }
 
 type planOutcome struct {

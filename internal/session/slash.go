@@ -34,8 +34,10 @@ func init() { //nolint:gochecknoinits // the table's /help lists the table
 			return Reply{Text: "compacting"}, p.compactNow()
 		}},
 		{Name: "/model", Usage: "/model [PROVIDER/MODEL]", Help: "show or change the model", run: person.slashModel},
-		{Name: "/autonomy", Usage: "/autonomy [strict | hybrid | loose]", Help: "show or change how much you are asked",
-			Words: []string{"strict", "hybrid", "loose"}, run: person.slashAutonomy},
+		{
+			Name: "/autonomy", Usage: "/autonomy [strict | hybrid | loose]", Help: "show or change how much you are asked",
+			Words: []string{"strict", "hybrid", "loose"}, run: person.slashAutonomy,
+		},
 		{Name: "/help", Usage: "/help", Help: "list the commands", run: func(person, string) (Reply, error) {
 			var b strings.Builder
 			for _, c := range slashCommands {
