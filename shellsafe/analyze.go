@@ -80,10 +80,16 @@ type analyzer struct {
 	parser [2]*syntax.Parser // by dialect: Bash, POSIX
 	reader strings.Reader
 
+	// The words and options of the calls being judged, outermost first. Each call gives back what it
+	// took.
+	wordArena []word
+	optArena  []option
+
 	worst   finding
 	steps   []Step // nil unless explaining
 	explain bool
 	step    int // index into steps of the command being judged, or -1
+	work    int // commands and words looked at
 	mute    int // above zero: judge without recording
 
 	script
@@ -117,7 +123,7 @@ type finding struct {
 var analyzerPool = sync.Pool{New: func() any { return newAnalyzer() }}
 
 func newAnalyzer() *analyzer {
-	a := &analyzer{step: -1, index: programs()}
+	a := &analyzer{step: -1, index: programs(), wordArena: make([]word, 0, 64), optArena: make([]option, 0, 16)}
 	a.parser[Bash] = syntax.NewParser(syntax.Variant(syntax.LangBash))
 	a.parser[POSIX] = syntax.NewParser(syntax.Variant(syntax.LangPOSIX))
 	return a
@@ -126,7 +132,10 @@ func newAnalyzer() *analyzer {
 // reset drops what could keep the judged line alive.
 func (a *analyzer) reset() {
 	parser := a.parser
-	*a = analyzer{step: -1, index: a.index, parser: parser}
+	words, opts := a.wordArena[:0], a.optArena[:0]
+	clear(words[:cap(words)])
+	clear(opts[:cap(opts)])
+	*a = analyzer{step: -1, index: a.index, parser: parser, wordArena: words, optArena: opts}
 }
 
 func (a *analyzer) run(line string, opts *Options) (r Result) {

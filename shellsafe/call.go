@@ -11,7 +11,7 @@ func (a *analyzer) callExpr(c *syntax.CallExpr, io stdio) {
 		a.assignments(c.Assigns, false, "")
 		return
 	}
-	saved := a.step
+	saved, words0, opts0 := a.step, len(a.wordArena), len(a.optArena)
 	if a.explain && a.mute == 0 {
 		a.beginStep(c)
 	}
@@ -25,6 +25,7 @@ func (a *analyzer) callExpr(c *syntax.CallExpr, io stdio) {
 		a.program(words, io)
 	}
 	a.step = saved
+	a.wordArena, a.optArena = a.wordArena[:words0], a.optArena[:opts0]
 }
 
 // program judges a call: words[0] is the program. Wrappers come back here with what they run.

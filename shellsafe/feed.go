@@ -160,6 +160,17 @@ func (t *varTable) feed(s *syntax.Stmt, from *syntax.Stmt) {
 	}
 }
 
+// soleSubst returns the command of a word that is nothing but $(COMMAND).
+func soleSubst(w *syntax.Word) *syntax.Stmt {
+	if w == nil || len(w.Parts) != 1 {
+		return nil
+	}
+	if c, ok := w.Parts[0].(*syntax.CmdSubst); ok && len(c.Stmts) == 1 {
+		return c.Stmts[0]
+	}
+	return nil
+}
+
 func soleProcSubst(w *syntax.Word) *syntax.ProcSubst {
 	if w == nil || len(w.Parts) != 1 {
 		return nil

@@ -67,15 +67,15 @@ func checkGitFormat(a *analyzer, c *call) {
 		}
 		s := o.value.text
 		if !o.value.lit && !o.value.num && !o.value.viaVar {
-			a.reportWord(Contained, o.at, c.path, "the format in "+quote(a.wordText(o.at))+" is not known; `%G?` runs a program", "write it out")
+			a.reportWord(Contained, *o.at, c.path, "the format in "+quote(a.wordText(*o.at))+" is not known; `%G?` runs a program", "write it out")
 			return
 		}
 		if strings.Contains(s, "%G") || strings.Contains(s, "signature") {
-			a.reportWord(Contained, o.at, c.path, "the format "+quote(s)+" runs the signature program of the configuration", "leave `%G` out")
+			a.reportWord(Contained, *o.at, c.path, "the format "+quote(s)+" runs the signature program of the configuration", "leave `%G` out")
 			return
 		}
 		if o.name != "--sort" && strings.IndexByte(s, '%') < 0 && o.value.lit && !gitPretty[strings.TrimSuffix(s, ":")] {
-			a.reportWord(Contained, o.at, c.path, "the format "+quote(s)+" may be one of the configuration", "write it out with `%` placeholders")
+			a.reportWord(Contained, *o.at, c.path, "the format "+quote(s)+" may be one of the configuration", "write it out with `%` placeholders")
 			return
 		}
 	}
@@ -120,7 +120,7 @@ func checkRemoteShow(a *analyzer, c *call) {
 func checkGitArchive(a *analyzer, c *call) {
 	o, ok := c.opt("--format")
 	if ok && (!o.value.lit || o.value.text != "tar" && o.value.text != "zip") {
-		a.reportWord(Contained, o.at, c.path, "the archive format runs a program of the configuration", "use --format=tar")
+		a.reportWord(Contained, *o.at, c.path, "the archive format runs a program of the configuration", "use --format=tar")
 	}
 }
 

@@ -35,6 +35,7 @@ type bad struct {
 type optInfo struct {
 	kind optKind
 	bad  *bad
+	name string // with dashes
 }
 
 // An optSpec is the compiled form of a row's options.
@@ -49,8 +50,8 @@ type optSpec struct {
 type option struct {
 	name  string // with dashes, as the table spells it
 	value word
-	has   bool // a value was given
-	at    word
+	has   bool  // a value was given
+	at    *word // the word that it stands in
 }
 
 var specs sync.Map // *row → *optSpec
@@ -92,12 +93,13 @@ func (s *optSpec) addAll(text string, b *bad, st style) {
 		case tok == "-NUM":
 			s.number = true
 		case st == dash || st == loose:
-			s.long[strings.TrimLeft(name, "-")] = optInfo{kind, b}
+			name = strings.TrimLeft(name, "-")
+			s.long[name] = optInfo{kind, b, "-" + name}
 		case strings.HasPrefix(name, "--"):
-			s.long[name[2:]] = optInfo{kind, b}
+			s.long[name[2:]] = optInfo{kind, b, name}
 		default:
 			for _, c := range []byte(name[1:]) {
-				s.short[c&0x7f] = optInfo{kind, b}
+				s.short[c&0x7f] = optInfo{kind, b, "-" + string(rune(c))}
 			}
 		}
 	}
@@ -164,7 +166,21 @@ func (c *call) hasAny(names ...string) bool {
 // false when it has reported something.
 func (a *analyzer) options(c *call) bool {
 	p := optionParser{a: a, c: c, s: c.row.spec(), words: c.words}
-	return p.run()
+	// Room for the operands and options comes from the arenas; see callExpr.
+	words, opts := len(a.wordArena), len(a.optArena)
+	c.operands, c.opts = a.wordArena[words:words], a.optArena[opts:opts]
+	ok := p.run()
+	a.wordArena, a.optArena = keep(a.wordArena, c.operands), keep(a.optArena, c.opts)
+	return ok
+}
+
+// keep extends an arena by what was appended behind it; a slice that outgrew the arena lives on its own.
+func keep[T any](arena, tail []T) []T {
+	n := len(arena) + len(tail)
+	if len(tail) == 0 || n > cap(arena) || &arena[:n][len(arena)] != &tail[0] {
+		return arena
+	}
+	return arena[:n]
 }
 
 type optionParser struct {
@@ -183,7 +199,8 @@ func (p *optionParser) run() bool {
 	st := p.c.row.style
 	ended := false
 	for p.i = 0; p.i < len(p.words); p.i++ {
-		w := p.words[p.i]
+		at := &p.words[p.i]
+		w := *at
 		if ended {
 			if p.soft && !p.careless() && w.mayBeOption() && w.lit {
 				return p.vague(w)
@@ -208,15 +225,15 @@ func (p *optionParser) run() bool {
 			}
 			p.c.operands = append(p.c.operands, w)
 		case st == dash || st == loose:
-			if !p.long(w, strings.TrimLeft(w.text, "-"), false) {
+			if !p.long(at, strings.TrimLeft(w.text, "-"), false) {
 				return false
 			}
 		case strings.HasPrefix(w.text, "--"):
-			if !p.long(w, w.text[2:], true) {
+			if !p.long(at, w.text[2:], true) {
 				return false
 			}
 		default:
-			if !p.cluster(w) {
+			if !p.cluster(at) {
 				return false
 			}
 		}
@@ -270,7 +287,8 @@ func (p *optionParser) value(o *option) bool {
 	return true
 }
 
-func (p *optionParser) long(w word, body string, abbreviate bool) bool {
+func (p *optionParser) long(at *word, body string, abbreviate bool) bool {
+	w := *at
 	name, val, hasVal := strings.Cut(body, "=")
 	if !w.lit && !hasVal {
 		if p.careless() {
@@ -285,17 +303,17 @@ func (p *optionParser) long(w word, body string, abbreviate bool) bool {
 	full, info, ok := p.s.lookup(name, abbreviate)
 	switch {
 	case !ok && p.s.number && isNumber(name):
-		p.c.opts = append(p.c.opts, option{name: "-NUM", at: w})
+		p.c.opts = append(p.c.opts, option{name: "-NUM", at: at})
 		return true
 	case !ok && !p.c.row.open:
 		return p.refuse(w, dashes+name, nil)
 	case !ok:
-		p.c.opts = append(p.c.opts, option{name: dashes + name, at: w})
+		p.c.opts = append(p.c.opts, option{name: dashes + name, at: at})
 		return true
 	case info.bad != nil:
 		return p.refuse(w, dashes+full, info.bad)
 	}
-	o := option{name: dashes + full, at: w}
+	o := option{name: info.name, at: at}
 	if hasVal {
 		o.value, o.has = w, true
 		o.value.text, o.value.num = val, w.lit && isNumber(val)
@@ -307,7 +325,8 @@ func (p *optionParser) long(w word, body string, abbreviate bool) bool {
 }
 
 // cluster reads a word of short options.
-func (p *optionParser) cluster(w word) bool {
+func (p *optionParser) cluster(at *word) bool {
+	w := *at
 	body := w.text[1:]
 	for i := 0; i < len(body); i++ {
 		ch := body[i]
@@ -315,17 +334,20 @@ func (p *optionParser) cluster(w word) bool {
 		if ch < 128 {
 			info = p.s.short[ch]
 		}
-		name := "-" + body[i:i+1]
+		name := info.name
+		if name == "" {
+			name = p.a.index.shortName(ch)
+		}
 		switch {
 		case info.bad != nil:
 			return p.refuse(w, name, info.bad)
 		case info.kind == 0 && p.s.number && ch >= '0' && ch <= '9':
-			p.c.opts = append(p.c.opts, option{name: "-NUM", at: w})
+			p.c.opts = append(p.c.opts, option{name: "-NUM", at: at})
 			continue
 		case info.kind == 0 && !p.c.row.open:
 			return p.refuse(w, name, nil)
 		}
-		o := option{name: name, at: w}
+		o := option{name: name, at: at}
 		if info.kind == valueOpt || info.kind == gluedOpt {
 			rest := body[i+1:]
 			switch {

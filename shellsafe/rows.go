@@ -70,6 +70,15 @@ type index struct {
 	rows map[string]*row
 	// shell marks the rows of what only a shell has.
 	shell map[*row]bool
+	// short are the names "-a" and so on, which are wanted often.
+	short [128]string
+}
+
+func (x *index) shortName(c byte) string {
+	if c < 128 {
+		return x.short[c]
+	}
+	return "-?"
 }
 
 var programs = sync.OnceValue(func() *index {
@@ -85,7 +94,11 @@ var programs = sync.OnceValue(func() *index {
 			}
 		}
 	}
-	return &index{m, shell}
+	x := &index{rows: m, shell: shell}
+	for c := range x.short {
+		x.short[c] = "-" + string(rune(c))
+	}
+	return x
 })
 
 // sub finds a sub-command.

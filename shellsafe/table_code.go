@@ -46,14 +46,14 @@ var goListBad = []bad{
 // checkGoList refuses -mod=mod, with which go updates go.mod.
 func checkGoList(a *analyzer, c *call) {
 	if o, ok := c.opt("-mod"); ok && o.value.text != "readonly" && o.value.text != "vendor" {
-		a.reportWord(Write, o.at, c.path, "`go list "+a.wordText(o.at)+"` may change go.mod", "use -mod=readonly")
+		a.reportWord(Write, *o.at, c.path, "`go list "+a.wordText(*o.at)+"` may change go.mod", "use -mod=readonly")
 	}
 }
 
 func checkModEdit(a *analyzer, c *call) {
 	for _, o := range c.opts {
 		if o.name != "-json" && o.name != "-print" {
-			a.reportWord(Write, o.at, c.path, quote(c.path+" "+o.name)+" changes the file", "use -json or -print")
+			a.reportWord(Write, *o.at, c.path, quote(c.path+" "+o.name)+" changes the file", "use -json or -print")
 			return
 		}
 	}

@@ -195,6 +195,9 @@ func (a *analyzer) siteValue(s site) value {
 			x.known = x.known && len(words) == 1
 			if w.split && !w.num {
 				x = value{}
+				if s := soleSubst(s.word); s != nil {
+					x.rel = a.lines(s, false).rel
+				}
 			}
 			if i == 0 {
 				joined = x

@@ -4,6 +4,25 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// maxWork bounds the commands and words that are looked at in one line. Functions that call each other
+// many times are judged at every call, which could go on for ever.
+const maxWork = 20_000
+
+// tired reports whether the line has cost too much, and has it refused.
+func (a *analyzer) tired(n syntax.Node) bool {
+	a.work++
+	if a.work < maxWork {
+		return false
+	}
+	if a.work == maxWork {
+		saved := a.mute
+		a.mute = 0
+		a.reportNode(Invalid, n, "grammar", "the line is too complex to be judged", "write simpler commands")
+		a.mute = saved
+	}
+	return true
+}
+
 // maxDepth bounds nested scripts and function calls.
 const maxDepth = 8
 
@@ -55,6 +74,9 @@ func (a *analyzer) stmtIO(s *syntax.Stmt, io stdio) {
 // command judges one command. It handles every kind that the parser makes and fails closed on any
 // other.
 func (a *analyzer) command(c syntax.Command, io stdio) {
+	if c != nil && a.tired(c) {
+		return
+	}
 	switch c := c.(type) {
 	case nil: // only redirections
 	case *syntax.CallExpr:

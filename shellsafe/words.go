@@ -39,11 +39,13 @@ const maxBraces = 128
 
 // words evaluates ws and judges every substitution in them.
 func (a *analyzer) words(ws []*syntax.Word) []word {
-	out := make([]word, 0, len(ws)+2)
+	start := len(a.wordArena)
 	for _, w := range ws {
-		out = a.word(out, w)
+		// A substitution in w uses the arena behind what is there, and gives it back.
+		a.wordArena = a.word(a.wordArena, w)
 	}
-	return out
+	end := len(a.wordArena)
+	return a.wordArena[start:end:end]
 }
 
 // word appends what w may become.
@@ -57,7 +59,10 @@ func (a *analyzer) word(dst []word, w *syntax.Word) []word {
 		}
 	}
 	off, end := int(w.Pos().Offset()), int(w.End().Offset())
-	if hasBrace(w) {
+	if n := braces(w); n > maxBraces {
+		a.single(w)
+		return append(dst, word{split: true, off: off, end: end})
+	} else if n > 0 {
 		copied := &syntax.Word{Parts: w.Parts}
 		if syntax.SplitBraces(copied) {
 			alts, ok := expandBraces(copied.Parts)
@@ -111,13 +116,14 @@ func plainLit(s string) bool {
 	return true
 }
 
-func hasBrace(w *syntax.Word) bool {
+// braces counts the opening braces of a word's literals.
+func braces(w *syntax.Word) (n int) {
 	for _, p := range w.Parts {
-		if lit, ok := p.(*syntax.Lit); ok && strings.IndexByte(lit.Value, '{') >= 0 {
-			return true
+		if lit, ok := p.(*syntax.Lit); ok {
+			n += strings.Count(lit.Value, "{")
 		}
 	}
-	return false
+	return n
 }
 
 // expandBraces multiplies out the brace expansions of parts; ok is false beyond [maxBraces].
@@ -253,6 +259,9 @@ func isNumber(s string) bool {
 }
 
 func (a *analyzer) single(w *syntax.Word) word {
+	if a.tired(w) {
+		return word{split: true}
+	}
 	var b wordBuilder
 	for i, p := range w.Parts {
 		a.part(&b, p, i == 0, i == len(w.Parts)-1)

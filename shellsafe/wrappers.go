@@ -167,7 +167,7 @@ func judgeXargs(a *analyzer, c *call) {
 		case "-I", "-J":
 			replace, replaces = o.value.text, true
 			if !o.value.lit {
-				a.reportWord(Contained, o.at, c.path, "what xargs replaces is not known", "")
+				a.reportWord(Contained, *o.at, c.path, "what xargs replaces is not known", "")
 				return
 			}
 		case "-i", "--replace":
