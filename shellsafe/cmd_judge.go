@@ -116,11 +116,7 @@ func (j *cmdJudge) loop(n *cmdFor) {
 	}
 	set := strings.TrimSpace(n.set.text)
 	switch {
-	case !n.file:
-		for _, w := range strings.Fields(set) {
-			j.path(strings.ReplaceAll(w, `"`, ""), n.set.psPos)
-		}
-	case strings.HasPrefix(set, "'") || strings.HasPrefix(set, "`"):
+	case strings.HasPrefix(set, "'") || strings.HasPrefix(set, "`"): // with /f; without it, a file's odd name
 		inner := strings.TrimSuffix(set[1:], set[:1])
 		if strings.ContainsRune(inner, cmdUnknown) {
 			j.refuse(Contained, n.set.psPos, "for /f", "what `for /f` runs is not known from the text", "")
@@ -128,7 +124,9 @@ func (j *cmdJudge) loop(n *cmdFor) {
 			j.merge(analyzeNested(inner, j.opts, Cmd, j.depth+1), n.set.psPos)
 		}
 	default:
-		j.path(strings.ReplaceAll(set, `"`, ""), n.set.psPos)
+		for _, w := range strings.Fields(set) {
+			j.path(strings.ReplaceAll(w, `"`, ""), n.set.psPos)
+		}
 	}
 	j.node(n.body)
 }

@@ -38,10 +38,9 @@ type cmdIf struct {
 	then, els cmdNode
 }
 
-// cmdFor is FOR: the switches, the text in the brackets, and the command.
+// cmdFor is FOR: the switches, the text in the brackets (which FOR /F may run), and the command.
 type cmdFor struct {
 	psPos
-	file bool // FOR /F, whose set may be a command to run
 	opts []cmdWord
 	set  cmdWord
 	body cmdNode
@@ -368,10 +367,6 @@ func (p *cmdParser) forCommand(from int) cmdNode {
 		start := p.pos
 		w := p.condWord()
 		w.psPos = psPos{start, p.pos}
-		low := asciiLower(w.text)
-		if low == "/f" {
-			n.file = true
-		}
 		n.opts = append(n.opts, w)
 	}
 	p.skip("%")

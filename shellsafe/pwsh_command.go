@@ -183,6 +183,10 @@ func (j *psJudge) cmdlet(c *psCommand, row *psCmdlet) {
 				j.refuse(Network, n.pos(), "Invoke-Command", "a value before the block names another machine", "")
 			}
 		}
+	case "compare-object":
+		if len(positional) > 2 { // elsewhere than on Windows, compare is a program that writes the third
+			j.refuse(Contained, c.pos(), row.name, "Compare-Object takes two values", "")
+		}
 	case "new-object":
 		j.newObject(c)
 	case "get-ciminstance", "get-wmiobject":

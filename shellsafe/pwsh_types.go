@@ -96,8 +96,12 @@ var psStatics = sync.OnceValue(func() map[string]map[string]bool {
 	return m
 })
 
-// psArgLimits gives how many arguments a static method takes before it does more than read.
-var psArgLimits = map[string]int{"[environment]::getfolderpath": 1}
+// psArgLimits gives how many arguments a static method takes before it does more than read here: make the
+// folder, or ask another machine.
+var psArgLimits = map[string]int{
+	"[environment]::getfolderpath": 1, "[diagnostics.process]::getprocesses": 0,
+	"[diagnostics.process]::getprocessbyid": 1, "[diagnostics.process]::getprocessesbyname": 1,
+}
 
 // psMethods are instance methods that only compute or read, whatever object they are called on: no
 // class that a line can reach has one of this name that changes anything.
