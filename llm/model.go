@@ -16,6 +16,8 @@ type Model struct {
 	Price                    Price
 	Images                   bool            // takes pictures
 	Levels                   []ThinkingLevel // levels that the model takes, besides off; nil if it does not think
+	// Guessed marks a model that no table knows: its prices are zero and its ContextWindow is a guess.
+	Guessed bool
 }
 
 // A Price is in US dollars for a million tokens.
