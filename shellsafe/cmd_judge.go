@@ -2,6 +2,7 @@ package shellsafe
 
 import (
 	"strings"
+	"sync"
 )
 
 // cmdJudge judges the nodes of one line of cmd.
@@ -132,7 +133,7 @@ func (j *cmdJudge) loop(n *cmdFor) {
 }
 
 // cmdBuiltins are the commands of cmd itself: the verdict whatever words they get.
-var cmdBuiltins = func() map[string]Verdict {
+var cmdBuiltins = sync.OnceValue(func() map[string]Verdict {
 	m := map[string]Verdict{}
 	for v, words := range map[Verdict]string{
 		Read:      "dir type echo ver vol cls rem title pause break cd chdir pushd popd exit color endlocal help",
@@ -144,10 +145,10 @@ var cmdBuiltins = func() map[string]Verdict {
 		}
 	}
 	return m
-}()
+})
 
 // cmdSpecial are the commands of cmd that read with some words only.
-var cmdSpecial = psWords("set path assoc ftype date time verify setlocal")
+var cmdSpecial = psSetOf("set path assoc ftype date time verify setlocal")
 
 var cmdHints = map[string]string{
 	"del": "dir lists files", "erase": "dir lists files", "call": "give the command without call",
@@ -188,7 +189,7 @@ func cmdBuiltin(name string) (base, glued string, ok bool) {
 		i++
 	}
 	base, glued = name[:i], name[i:]
-	if _, ok := cmdBuiltins[base]; !ok && !cmdSpecial[base] {
+	if _, ok := cmdBuiltins()[base]; !ok && !cmdSpecial.has(base) {
 		return "", "", false
 	}
 	if glued == "" {
@@ -211,7 +212,7 @@ func cmdBuiltin(name string) (base, glued string, ok bool) {
 // builtin judges a command of cmd by the text after its name.
 func (j *cmdJudge) builtin(s *cmdSimple, base, text string) {
 	arg := strings.TrimSpace(asciiLower(text))
-	if v, ok := cmdBuiltins[base]; ok {
+	if v, ok := cmdBuiltins()[base]; ok {
 		if v != Read {
 			reason := quote(base) + " is not a command that only reads"
 			j.refuse(v, s.nameAt, base, reason, cmdHints[base])

@@ -190,4 +190,4 @@ var psAliases = sync.OnceValue(func() map[string]string {
 })
 
 // psUnixNames are aliases that only Windows has: elsewhere PowerShell runs the program of that name.
-var psUnixNames = psWords("cat cp diff ls man mount mv ps rm rmdir sleep sort tee kill pwd echo clear write history")
+var psUnixNames = psSetOf("cat cp diff ls man mount mv ps rm rmdir sleep sort tee kill pwd echo clear write history")

@@ -11,14 +11,14 @@ func psCommandName(c *psCommand) (name string, literal bool) {
 	}
 	name = asciiLower(s.value)
 	if rest, ok := strings.CutPrefix(name, "microsoft.powershell."); ok {
-		if module, short, ok := strings.Cut(rest, `\`); ok && psOwnModules[module] && psCmdlets()[short] != nil {
+		if module, short, ok := strings.Cut(rest, `\`); ok && psOwnModules.has(module) && psCmdlets()[short] != nil {
 			name = short
 		}
 	}
 	return name, true
 }
 
-var psOwnModules = psWords("core management utility security diagnostics host")
+var psOwnModules = psSetOf("core management utility security diagnostics host")
 
 // command judges a command: first all that it is given, then what it does.
 func (j *psJudge) command(c *psCommand) {
@@ -60,12 +60,12 @@ func (j *psJudge) named(c *psCommand, name string) {
 	if j.funcs[name] {
 		// Its body was judged. Where the name is a known command's too, that must agree: which of the
 		// two runs depends on whether the definition did.
-		if _, alias := psAliases()[name]; !alias && psCmdlets()[name] == nil && psRows[name].reason == "" {
+		if _, alias := psAliases()[name]; !alias && psCmdlets()[name] == nil && psRows()[name].reason == "" {
 			return
 		}
 	}
 	if full, ok := psAliases()[name]; ok {
-		if psUnixNames[name] && j.unknownParam(c, full) {
+		if psUnixNames.has(name) && j.unknownParam(c, full) {
 			j.program(c, name)
 			return
 		}
@@ -82,12 +82,12 @@ func (j *psJudge) named(c *psCommand, name string) {
 		j.expression(c)
 		return
 	}
-	if row, ok := psRows[name]; ok {
+	if row, ok := psRows()[name]; ok {
 		j.refuse(row.verdict, c.name.pos(), name, row.reason, row.hint)
 		return
 	}
 	if verb, noun, ok := strings.Cut(name, "-"); ok && psIsCmdletName(verb, noun) {
-		if v, ok := psVerbs[verb]; ok && !j.vouched(c) {
+		if v, ok := psVerbs()[verb]; ok && !j.vouched(c) {
 			j.refuse(v, c.name.pos(), "verb "+verb, quote(j.source(c.name))+" is not a command that only reads", "")
 			return
 		}
@@ -141,7 +141,7 @@ func (j *psJudge) unknownParam(c *psCommand, name string) bool {
 }
 
 // psAnyValue are parameters whose value may be anything, also for a command that runs properties.
-var psAnyValue = psWords(`inputobject first last skip skiplast index skipindex depth top bottom view width column
+var psAnyValue = psSetOf(`inputobject first last skip skiplast index skipindex depth top bottom view width column
 	referenceobject differenceobject syncwindow value argumentlist args throttlelimit timeoutseconds culture
 	separator outputprefix op outputsuffix os formatstring head title body precontent postcontent cssuri meta
 	charset as erroraction ea eq ceq ieq ne cne ine gt cgt igt lt clt ilt ge cge ige le cle ile like
@@ -167,7 +167,7 @@ func (j *psJudge) cmdlet(c *psCommand, row *psCmdlet) {
 			}
 		case a.text == "--":
 			continue
-		case param == "" || psSwitches[param]:
+		case param == "" || psSwitches.has(param):
 			param = ""
 			positional = append(positional, a.value)
 		}
@@ -200,7 +200,7 @@ func (j *psJudge) cmdlet(c *psCommand, row *psCmdlet) {
 }
 
 // psSwitches are parameters without a value, of the commands for which that matters.
-var psSwitches = psWords(`recurse s force unique caseinsensitive wait not descending stable casesensitive
+var psSwitches = psSetOf(`recurse s force unique caseinsensitive wait not descending stable casesensitive
 	noelement ashashtable aht asstring standarddeviation sum allstats average maximum minimum line word
 	character ignorewhitespace excludedifferent includeequal passthru autosize hidetableheaders repeatheader
 	wrap showerror displayerror transitional fragment singlequote doublequote useculture nonewscope strict
@@ -214,7 +214,7 @@ func (j *psJudge) parameter(a *psArg, row *psCmdlet) string {
 		if row.any {
 			return low
 		}
-		for p := range psRemoteParams {
+		for p := range psRemoteParams.all() {
 			if low == p || len(low) > 3 && strings.HasPrefix(p, low) {
 				j.refuse(Network, a.pos(), row.name+" -"+p, "-"+a.param+" makes "+row.name+" work on another machine", "drop -"+a.param)
 				return low
@@ -226,10 +226,10 @@ func (j *psJudge) parameter(a *psArg, row *psCmdlet) string {
 	// Of several that could be meant, the one that is judged most strictly.
 	strictest := found[0]
 	for _, p := range found {
-		if psStoring[p] {
+		if psStoring.has(p) {
 			return p
 		}
-		if !psAnyValue[p] {
+		if !psAnyValue.has(p) {
 			strictest = p
 		}
 	}
@@ -238,7 +238,7 @@ func (j *psJudge) parameter(a *psArg, row *psCmdlet) string {
 
 // paramValue judges what a parameter gets; param is "" for a positional argument.
 func (j *psJudge) paramValue(a *psArg, row *psCmdlet, param string) {
-	if psStoring[param] {
+	if psStoring.has(param) {
 		name := strings.TrimPrefix(psLiteral(a.value), "+")
 		switch {
 		case name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
@@ -250,7 +250,7 @@ func (j *psJudge) paramValue(a *psArg, row *psCmdlet, param string) {
 		}
 		return
 	}
-	if !row.runs || psAnyValue[param] || j.constant(a.value) {
+	if !row.runs || psAnyValue.has(param) || j.constant(a.value) {
 		return
 	}
 	if row.name == "Compare-Object" && param == "" {
@@ -314,11 +314,11 @@ func (j *psJudge) forEach(c *psCommand, positional []psNode) {
 		return
 	}
 	name := psLiteral(member)
-	if psProperties[name] || psMethods[name] || psStringMethods[name] && j.items {
+	if psProperties.has(name) || psMethods.has(name) || psStringMethods.has(name) && j.items {
 		return
 	}
 	v := Contained
-	if psChangingMethods[name] {
+	if psChangingMethods.has(name) {
 		v = Write
 	}
 	j.refuse(v, member.pos(), "ForEach-Object", quote(j.source(member))+" calls a method if the object has one of that name",
@@ -347,7 +347,7 @@ func (j *psJudge) newObject(c *psCommand) {
 	}
 	if typ != nil {
 		t := &psType{name: strings.ReplaceAll(psLiteral(typ), " ", "")}
-		if psNewObjects[psTypeName(t)] {
+		if psNewObjects.has(psTypeName(t)) {
 			return
 		}
 	}
@@ -356,7 +356,7 @@ func (j *psJudge) newObject(c *psCommand) {
 
 // expression judges Invoke-Expression: a text that is written out is judged as code.
 func (j *psJudge) expression(c *psCommand) {
-	row := psRows["invoke-expression"]
+	row := psRows()["invoke-expression"]
 	if len(c.args) == 1 && (c.args[0].param == "" || asciiLower(c.args[0].param) == "command") {
 		if s, ok := c.args[0].value.(*psString); ok && len(s.parts) == 0 {
 			j.merge(analyzeNested(s.value, j.opts, PowerShell, j.depth+1), s.pos())

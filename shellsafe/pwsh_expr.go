@@ -5,23 +5,15 @@ import "strings"
 // psUnary and psBinary are the operators that are words. The value-less forms with a c or an i in
 // front (-ceq, -ireplace) are listed by their plain name.
 var (
-	psUnary  = psWords("not bnot split join")
-	psBinary = psWords(`and or xor band bor bxor shl shr eq ne gt ge lt le like notlike match notmatch
+	psUnary  = psSetOf("not bnot split join")
+	psBinary = psSetOf(`and or xor band bor bxor shl shr eq ne gt ge lt le like notlike match notmatch
 		replace contains notcontains in notin split join is isnot as f`)
-	psCased = psWords("eq ne gt ge lt le like notlike match notmatch replace contains notcontains in notin split")
+	psCased = psSetOf("eq ne gt ge lt le like notlike match notmatch replace contains notcontains in notin split")
 )
-
-func psWords(s string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(s) {
-		m[w] = true
-	}
-	return m
-}
 
 // wordOp returns the operator word after the dash at the position and its end; "" when it is not of the
 // set.
-func (p *psParser) wordOp(set map[string]bool) (string, int) {
+func (p *psParser) wordOp(set *psSet) (string, int) {
 	if !psIsDash(p.peek()) {
 		return "", 0
 	}
@@ -34,10 +26,10 @@ func (p *psParser) wordOp(set map[string]bool) (string, int) {
 		i++
 	}
 	word := asciiLower(p.src[from:i])
-	if !set[word] && len(word) > 1 && (word[0] == 'c' || word[0] == 'i') && psCased[word[1:]] {
+	if !set.has(word) && len(word) > 1 && (word[0] == 'c' || word[0] == 'i') && psCased.has(word[1:]) {
 		word = word[1:]
 	}
-	if !set[word] {
+	if !set.has(word) {
 		return "", 0
 	}
 	return "-" + word, i

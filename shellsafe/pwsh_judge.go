@@ -148,11 +148,11 @@ func networkPath(s string) bool {
 }
 
 // psEngineVars give access to the engine, or change how later commands work.
-var psEngineVars = psWords("psdefaultparametervalues executioncontext pscmdlet")
+var psEngineVars = psSetOf("psdefaultparametervalues executioncontext pscmdlet")
 
 func (j *psJudge) variable(n *psVar) {
 	switch {
-	case psEngineVars[psPlainName(n.name)], strings.HasPrefix(n.name, "global:") && psEngineVars[n.name[7:]]:
+	case psEngineVars.has(psPlainName(n.name)), strings.HasPrefix(n.name, "global:") && psEngineVars.has(n.name[7:]):
 		j.refuse(Contained, n.pos(), "$"+n.name, "$"+n.name+" gives access to the engine", "")
 	case strings.HasPrefix(n.name, "function:"):
 		j.refuse(Contained, n.pos(), "$function:", "a function's code could be run by what receives it", "")
@@ -162,11 +162,11 @@ func (j *psJudge) variable(n *psVar) {
 }
 
 // psSettings are variables that the engine reads, and that may be set for the line alone without harm.
-var psSettings = psWords(`erroractionpreference progresspreference warningpreference verbosepreference
+var psSettings = psSetOf(`erroractionpreference progresspreference warningpreference verbosepreference
 	informationpreference debugpreference errorview formatenumerationlimit`)
 
 // psReserved are variables that the engine reads, and whose value changes what commands do.
-var psReserved = psWords(`psdefaultparametervalues psmoduleautoloadingpreference
+var psReserved = psSetOf(`psdefaultparametervalues psmoduleautoloadingpreference
 	psnativecommandargumentpassing psnativecommanduseerroractionpreference pssessionoption
 	pssessionconfigurationname pssessionapplicationname psemailserver psstyle pshome psscriptroot
 	pscommandpath psboundparameters psculture psuiculture psversiontable executioncontext host home pwd
@@ -217,8 +217,8 @@ func (j *psJudge) target(n psNode) {
 func (j *psJudge) setVariable(name string, at psPos) {
 	plain := psPlainName(name)
 	switch {
-	case psSettings[plain]:
-	case psReserved[plain]:
+	case psSettings.has(plain):
+	case psReserved.has(plain):
 		j.refuse(Contained, at, "$"+plain, "$"+plain+" changes how later commands work", "")
 	case strings.HasPrefix(plain, "env:"):
 		j.refuse(Contained, at, "$env:", "an environment variable can change what later programs do", "")
@@ -252,15 +252,15 @@ func psNewCollection(n psNode) bool {
 	case *psGroup:
 		return n.open == "@("
 	case *psCast:
-		return psCollections[psTypeName(n.typ)] && psNewCollection(n.operand)
+		return psCollections.has(psTypeName(n.typ)) && psNewCollection(n.operand)
 	case *psMember:
 		t, ok := n.target.(*psType)
-		return ok && n.call && n.static && psLiteral(n.name) == "new" && psCollections[psTypeName(t)]
+		return ok && n.call && n.static && psLiteral(n.name) == "new" && psCollections.has(psTypeName(t))
 	case *psPipeline:
 		if c, ok := n.elems[0].(*psCommand); ok && len(n.elems) == 1 && len(c.args) == 1 && c.args[0].param == "" {
 			name, literal := psCommandName(c)
 			t := &psType{name: psLiteral(c.args[0].value)}
-			return literal && name == "new-object" && psCollections[psTypeName(t)]
+			return literal && name == "new-object" && psCollections.has(psTypeName(t))
 		}
 	}
 	return false
@@ -373,7 +373,7 @@ func (j *psJudge) cast(n *psCast) {
 // castType judges a conversion: it can call a constructor or a method of the type.
 func (j *psJudge) castType(t *psType) {
 	j.typeName(t)
-	if !psCasts[psTypeName(t)] && !psCollections[psTypeName(t)] {
+	if !psCasts.has(psTypeName(t)) && !psCollections.has(psTypeName(t)) {
 		j.refuse(Contained, t.pos(), "cast", "converting to ["+t.name+"] is not known to be without effect", "")
 	}
 }

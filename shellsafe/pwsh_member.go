@@ -51,7 +51,7 @@ func (j *psJudge) staticCall(n *psMember, t *psType, name string) {
 			}
 			j.refuse(v, n.pos(), row, row+" with that many arguments does more than read", "")
 		}
-	case name == "new" && psCollections[typ]:
+	case name == "new" && psCollections.has(typ):
 	case typ == "scriptblock":
 		j.refuse(Contained, n.pos(), row, "code is made from a text", "write the code out")
 	case strings.HasPrefix(typ, "io.file") || strings.HasPrefix(typ, "io.directory") || typ == "environment":
@@ -65,18 +65,18 @@ func (j *psJudge) staticCall(n *psMember, t *psType, name string) {
 
 func (j *psJudge) method(n *psMember, name string) {
 	switch {
-	case psMethods[name]:
-	case psStringMethods[name] && j.stringy(n.target, 0):
-	case psCollectionMethods[name] && j.own(n.target):
+	case psMethods.has(name):
+	case psStringMethods.has(name) && j.stringy(n.target, 0):
+	case psCollectionMethods.has(name) && j.own(n.target):
 	case name == "where" && len(n.args) > 0 && j.constant(n.args[0]):
 	case name == "foreach" && len(n.args) > 0:
 		j.forEachMethod(n)
-	case psStringMethods[name]:
+	case psStringMethods.has(name):
 		j.refuse(Contained, n.pos(), "."+name, "."+name+" on something that may not be a string",
 			"use the operator -replace, or call it on a string such as $_.Name")
 	default:
 		v := Contained
-		if psChangingMethods[name] {
+		if psChangingMethods.has(name) {
 			v = Write
 		}
 		j.refuse(v, n.pos(), "."+name, "the method ."+name+"() is not known to only read", "")
@@ -91,7 +91,7 @@ func (j *psJudge) forEachMethod(n *psMember) {
 		j.castType(first)
 	default:
 		name := psLiteral(first)
-		if name == "" || !psProperties[name] && !psMethods[name] {
+		if name == "" || !psProperties.has(name) && !psMethods.has(name) {
 			j.refuse(Contained, n.pos(), ".foreach", ".ForEach with a name can call a method",
 				"give it a block: .ForEach({ $_.Name })")
 		}
@@ -120,9 +120,9 @@ func (j *psJudge) stringy(n psNode, depth int) bool {
 	case *psMember:
 		name := psLiteral(n.name)
 		if n.call {
-			return psToString[name] || psStringMethods[name] && j.stringy(n.target, depth+1)
+			return psToString.has(name) || psStringMethods.has(name) && j.stringy(n.target, depth+1)
 		}
-		return !n.static && psStringProperties[name]
+		return !n.static && psStringProperties.has(name)
 	case *psGroup:
 		return len(n.body) == 1 && j.stringy(psUnwrap(n.body[0]), depth+1)
 	case *psPipeline:
@@ -155,7 +155,7 @@ func (j *psJudge) producesText(n psNode) bool {
 		if full, ok := psAliases()[name]; ok {
 			name = full
 		}
-		return psTextCommands[name]
+		return psTextCommands.has(name)
 	}
 	return false
 }

@@ -11,19 +11,19 @@ type winWord struct {
 }
 
 // psShellWords are words that bash runs itself. PowerShell has no such programs.
-var psShellWords = psWords(`export declare typeset local readonly set unset shift alias unalias type hash command
+var psShellWords = psSetOf(`export declare typeset local readonly set unset shift alias unalias type hash command
 	builtin read source . eval exec trap wait jobs fg bg ulimit umask shopt let getopts compgen complete
 	compopt dirs pushd popd help history mapfile readarray return exit break continue times caller enable
 	logout suspend disown : [ coproc function`)
 
 // winShims are programs that Windows starts through cmd, which reads their arguments once more.
-var winShims = psWords(`npm npx pnpm yarn corepack az gcloud gsutil code mvn mvnw gradle gradlew ng tsc eslint
+var winShims = psSetOf(`npm npx pnpm yarn corepack az gcloud gsutil code mvn mvnw gradle gradlew ng tsc eslint
 	prettier webpack vite jest mocha grunt gulp bower lerna nx turbo next nuxt expo flutter dart sbt scala
 	composer bundle gem rake rails heroku serverless firebase pod pip pip3 bazel ant phpunit`)
 
 // winLeaves are programs that run no command that is among their words, so that two readings of one
 // line can both be judged without an end to it.
-var winLeaves = psWords("git rg go findstr grep fd ls cat where.exe tree cargo dotnet jq wc head tail find")
+var winLeaves = psSetOf("git rg go findstr grep fd ls cat where.exe tree cargo dotnet jq wc head tail find")
 
 // program judges a program that is called by its name.
 func (j *psJudge) program(c *psCommand, name string) {
@@ -52,7 +52,7 @@ func (j *psJudge) program(c *psCommand, name string) {
 	if joined, differs := joinTouching(c, words); differs {
 		readings = append(readings, joined)
 	}
-	if len(readings) > 1 && !winLeaves[name] {
+	if len(readings) > 1 && !winLeaves.has(name) {
 		j.refuse(Contained, at, "quoting", "Windows PowerShell hands these words to the program in another way than they are written",
 			"leave out double quotes and dots in the options")
 		return

@@ -27,7 +27,7 @@ func judgeProgram(name string, words []winWord, opts *Options) winFinding {
 	if f, decided := judgeWindowsProgram(name, words); decided {
 		return f
 	}
-	if psShellWords[name] {
+	if psShellWords.has(name) {
 		return found(Contained, "unknown program", quote(name)+" is not a command of this shell", "")
 	}
 	plain := false // after --, a word is no option
@@ -43,7 +43,7 @@ func judgeProgram(name string, words []winWord, opts *Options) winFinding {
 			return f
 		}
 	}
-	if winShims[name] {
+	if winShims.has(name) {
 		for _, w := range words {
 			if strings.ContainsAny(w.text, "&|<>^%!\"\n") || w.dynamic {
 				f := found(Contained, "cmd shim", "on Windows "+name+" is started through cmd, which reads "+quote(w.text)+" once more", "")

@@ -200,11 +200,11 @@ const psCommonParams = `Verbose vb Debug db ErrorAction ea WarningAction wa Info
 	ProgressAction proga OutBuffer ob ErrorVariable ev WarningVariable wv InformationVariable iv
 	OutVariable ov PipelineVariable pv`
 
-var psStoring = psWords(`errorvariable ev warningvariable wv informationvariable iv outvariable ov
+var psStoring = psSetOf(`errorvariable ev warningvariable wv informationvariable iv outvariable ov
 	pipelinevariable pv`)
 
 // psRemoteParams make a command work on another machine, whatever the command.
-var psRemoteParams = psWords(`computername cn cimsession session pssession hostname connectionuri vmname
+var psRemoteParams = psSetOf(`computername cn cimsession session pssession hostname connectionuri vmname
 	vmid containerid server dnshostname sshconnection proxy`)
 
 // psCmdlet is a row of the table.
@@ -243,7 +243,7 @@ var psCmdlets = sync.OnceValue(func() map[string]*psCmdlet {
 
 // psVerbs gives the verdict of a command by its verb, for commands that the table lacks. A verb that is
 // not here, Get included, leaves a command unknown.
-var psVerbs = func() map[string]Verdict {
+var psVerbs = sync.OnceValue(func() map[string]Verdict {
 	m := map[string]Verdict{}
 	for v, words := range map[Verdict]string{
 		Write: `add approve backup block checkpoint clear close complete compress confirm convert copy
@@ -260,83 +260,85 @@ var psVerbs = func() map[string]Verdict {
 		}
 	}
 	return m
-}()
+})
 
 // psRows are commands with a verdict or a word of their own, other than Read.
-var psRows = map[string]psRow{
-	"invoke-expression":        {Contained, "Invoke-Expression runs a text as code", "write the command out"},
-	"invoke-item":              {Contained, "Invoke-Item opens a file with its program", "Get-Content shows a file"},
-	"invoke-history":           {Contained, "Invoke-History runs an earlier command", "Get-History lists them"},
-	"start-process":            {Contained, "Start-Process runs a program in its own way", "call the program by its name"},
-	"start-job":                {Contained, "Start-Job runs code in another process", "run the commands in place"},
-	"start-threadjob":          {Contained, "Start-ThreadJob runs code on its own", "run the commands in place"},
-	"import-module":            {Contained, "importing a module runs its code", "Get-Module -ListAvailable lists modules"},
-	"new-module":               {Contained, "New-Module makes commands", ""},
-	"set-alias":                {Contained, "an alias changes what later names mean", ""},
-	"new-alias":                {Contained, "an alias changes what later names mean", ""},
-	"import-alias":             {Contained, "aliases change what later names mean", ""},
-	"set-variable":             {Contained, "Set-Variable can change how later commands work", "write $name = value"},
-	"new-variable":             {Contained, "New-Variable can change how later commands work", "write $name = value"},
-	"clear-variable":           {Contained, "Clear-Variable can change how later commands work", "write $name = $null"},
-	"remove-variable":          {Contained, "Remove-Variable can change how later commands work", ""},
-	"add-type":                 {Contained, "Add-Type compiles and loads code", ""},
-	"add-member":               {Contained, "Add-Member can attach code to an object", "use Select-Object with a calculated property"},
-	"update-typedata":          {Contained, "type data can attach code to objects", ""},
-	"update-formatdata":        {Contained, "format data can contain code", ""},
-	"invoke-webrequest":        {Network, "Invoke-WebRequest talks to another machine", ""},
-	"invoke-restmethod":        {Network, "Invoke-RestMethod talks to another machine", ""},
-	"invoke-cimmethod":         {Write, "Invoke-CimMethod calls a method of the system", "Get-CimInstance reads"},
-	"invoke-wmimethod":         {Write, "Invoke-WmiMethod calls a method of the system", "Get-CimInstance reads"},
-	"test-connection":          {Network, "Test-Connection talks to another machine", ""},
-	"test-netconnection":       {Network, "Test-NetConnection talks to another machine", ""},
-	"test-wsman":               {Network, "Test-WSMan talks to another machine", ""},
-	"resolve-dnsname":          {Network, "Resolve-DnsName asks a name server", ""},
-	"start-bitstransfer":       {Network, "Start-BitsTransfer copies over the network", ""},
-	"get-pssession":            {Network, "Get-PSSession can talk to another machine", ""},
-	"new-pssession":            {Network, "New-PSSession connects to another machine", ""},
-	"new-cimsession":           {Network, "New-CimSession connects to another machine", ""},
-	"new-webserviceproxy":      {Network, "New-WebServiceProxy talks to another machine", ""},
-	"get-credential":           {Contained, "Get-Credential asks the user for a secret", ""},
-	"receive-job":              {Contained, "Receive-Job takes a job's output away", "Get-Job lists jobs"},
-	"wait-job":                 {Contained, "the job's code is not judged", ""},
-	"export-modulemember":      {Contained, "Export-ModuleMember changes what names mean", ""},
-	"import-clixml":            {Contained, "objects are rebuilt from a file", "Get-Content shows the file"},
-	"trace-command":            {Write, "Trace-Command can write a file", ""},
-	"remove-item":              {Write, "Remove-Item deletes", "Get-ChildItem shows what is there"},
-	"copy-item":                {Write, "Copy-Item makes a copy", ""},
-	"move-item":                {Write, "Move-Item moves", ""},
-	"rename-item":              {Write, "Rename-Item renames", ""},
-	"new-item":                 {Write, "New-Item creates", "Test-Path asks whether it is there"},
-	"set-item":                 {Write, "Set-Item changes an item", "Get-Item shows it"},
-	"clear-content":            {Write, "Clear-Content empties a file", "Get-Content reads one"},
-	"set-itemproperty":         {Write, "Set-ItemProperty changes a property", "Get-ItemProperty shows it"},
-	"stop-service":             {Write, "Stop-Service ends a service", "Get-Service lists them"},
-	"start-service":            {Write, "Start-Service starts a service", "Get-Service lists them"},
-	"restart-service":          {Write, "Restart-Service restarts a service", "Get-Service lists them"},
-	"set-service":              {Write, "Set-Service changes a service", "Get-Service lists them"},
-	"set-clipboard":            {Write, "Set-Clipboard changes the clipboard", ""},
-	"set-acl":                  {Write, "Set-Acl changes rights", "Get-Acl shows them"},
-	"compress-archive":         {Write, "Compress-Archive writes a file", ""},
-	"expand-archive":           {Write, "Expand-Archive writes files", ""},
-	"start-transcript":         {Write, "Start-Transcript writes a file", ""},
-	"out-file":                 {Write, "Out-File writes a file", "drop it: output goes to the screen"},
-	"tee-object":               {Write, "Tee-Object writes a file or a variable", "drop it: output goes to the screen"},
-	"out-printer":              {Write, "Out-Printer prints", ""},
-	"out-gridview":             {Contained, "Out-GridView opens a window", "Format-Table shows a table"},
-	"show-command":             {Contained, "Show-Command opens a window that runs commands", "Get-Command -Syntax shows parameters"},
-	"export-csv":               {Write, "Export-Csv writes a file", "ConvertTo-Csv shows the text"},
-	"export-clixml":            {Write, "Export-Clixml writes a file", "ConvertTo-Xml shows the text"},
-	"set-content":              {Write, "Set-Content writes a file", "Get-Content reads one"},
-	"add-content":              {Write, "Add-Content writes a file", "Get-Content reads one"},
-	"set-executionpolicy":      {Write, "Set-ExecutionPolicy changes what may run", "Get-ExecutionPolicy shows it"},
-	"mkdir":                    {Write, "mkdir makes a folder", "Test-Path asks whether it is there"},
-	"stop-process":             {Write, "Stop-Process ends processes", "Get-Process lists them"},
-	"restart-computer":         {Write, "Restart-Computer restarts the machine", ""},
-	"stop-computer":            {Write, "Stop-Computer ends the machine", ""},
-	"suspend-job":              {Write, "Suspend-Job changes a job", ""},
-	"powershell_ise.exe":       {Contained, "the script editor opens a window", ""},
-	"convertfrom-securestring": {Contained, "a secret could be shown", ""},
-}
+var psRows = sync.OnceValue(func() map[string]psRow {
+	return map[string]psRow{
+		"invoke-expression":        {Contained, "Invoke-Expression runs a text as code", "write the command out"},
+		"invoke-item":              {Contained, "Invoke-Item opens a file with its program", "Get-Content shows a file"},
+		"invoke-history":           {Contained, "Invoke-History runs an earlier command", "Get-History lists them"},
+		"start-process":            {Contained, "Start-Process runs a program in its own way", "call the program by its name"},
+		"start-job":                {Contained, "Start-Job runs code in another process", "run the commands in place"},
+		"start-threadjob":          {Contained, "Start-ThreadJob runs code on its own", "run the commands in place"},
+		"import-module":            {Contained, "importing a module runs its code", "Get-Module -ListAvailable lists modules"},
+		"new-module":               {Contained, "New-Module makes commands", ""},
+		"set-alias":                {Contained, "an alias changes what later names mean", ""},
+		"new-alias":                {Contained, "an alias changes what later names mean", ""},
+		"import-alias":             {Contained, "aliases change what later names mean", ""},
+		"set-variable":             {Contained, "Set-Variable can change how later commands work", "write $name = value"},
+		"new-variable":             {Contained, "New-Variable can change how later commands work", "write $name = value"},
+		"clear-variable":           {Contained, "Clear-Variable can change how later commands work", "write $name = $null"},
+		"remove-variable":          {Contained, "Remove-Variable can change how later commands work", ""},
+		"add-type":                 {Contained, "Add-Type compiles and loads code", ""},
+		"add-member":               {Contained, "Add-Member can attach code to an object", "use Select-Object with a calculated property"},
+		"update-typedata":          {Contained, "type data can attach code to objects", ""},
+		"update-formatdata":        {Contained, "format data can contain code", ""},
+		"invoke-webrequest":        {Network, "Invoke-WebRequest talks to another machine", ""},
+		"invoke-restmethod":        {Network, "Invoke-RestMethod talks to another machine", ""},
+		"invoke-cimmethod":         {Write, "Invoke-CimMethod calls a method of the system", "Get-CimInstance reads"},
+		"invoke-wmimethod":         {Write, "Invoke-WmiMethod calls a method of the system", "Get-CimInstance reads"},
+		"test-connection":          {Network, "Test-Connection talks to another machine", ""},
+		"test-netconnection":       {Network, "Test-NetConnection talks to another machine", ""},
+		"test-wsman":               {Network, "Test-WSMan talks to another machine", ""},
+		"resolve-dnsname":          {Network, "Resolve-DnsName asks a name server", ""},
+		"start-bitstransfer":       {Network, "Start-BitsTransfer copies over the network", ""},
+		"get-pssession":            {Network, "Get-PSSession can talk to another machine", ""},
+		"new-pssession":            {Network, "New-PSSession connects to another machine", ""},
+		"new-cimsession":           {Network, "New-CimSession connects to another machine", ""},
+		"new-webserviceproxy":      {Network, "New-WebServiceProxy talks to another machine", ""},
+		"get-credential":           {Contained, "Get-Credential asks the user for a secret", ""},
+		"receive-job":              {Contained, "Receive-Job takes a job's output away", "Get-Job lists jobs"},
+		"wait-job":                 {Contained, "the job's code is not judged", ""},
+		"export-modulemember":      {Contained, "Export-ModuleMember changes what names mean", ""},
+		"import-clixml":            {Contained, "objects are rebuilt from a file", "Get-Content shows the file"},
+		"trace-command":            {Write, "Trace-Command can write a file", ""},
+		"remove-item":              {Write, "Remove-Item deletes", "Get-ChildItem shows what is there"},
+		"copy-item":                {Write, "Copy-Item makes a copy", ""},
+		"move-item":                {Write, "Move-Item moves", ""},
+		"rename-item":              {Write, "Rename-Item renames", ""},
+		"new-item":                 {Write, "New-Item creates", "Test-Path asks whether it is there"},
+		"set-item":                 {Write, "Set-Item changes an item", "Get-Item shows it"},
+		"clear-content":            {Write, "Clear-Content empties a file", "Get-Content reads one"},
+		"set-itemproperty":         {Write, "Set-ItemProperty changes a property", "Get-ItemProperty shows it"},
+		"stop-service":             {Write, "Stop-Service ends a service", "Get-Service lists them"},
+		"start-service":            {Write, "Start-Service starts a service", "Get-Service lists them"},
+		"restart-service":          {Write, "Restart-Service restarts a service", "Get-Service lists them"},
+		"set-service":              {Write, "Set-Service changes a service", "Get-Service lists them"},
+		"set-clipboard":            {Write, "Set-Clipboard changes the clipboard", ""},
+		"set-acl":                  {Write, "Set-Acl changes rights", "Get-Acl shows them"},
+		"compress-archive":         {Write, "Compress-Archive writes a file", ""},
+		"expand-archive":           {Write, "Expand-Archive writes files", ""},
+		"start-transcript":         {Write, "Start-Transcript writes a file", ""},
+		"out-file":                 {Write, "Out-File writes a file", "drop it: output goes to the screen"},
+		"tee-object":               {Write, "Tee-Object writes a file or a variable", "drop it: output goes to the screen"},
+		"out-printer":              {Write, "Out-Printer prints", ""},
+		"out-gridview":             {Contained, "Out-GridView opens a window", "Format-Table shows a table"},
+		"show-command":             {Contained, "Show-Command opens a window that runs commands", "Get-Command -Syntax shows parameters"},
+		"export-csv":               {Write, "Export-Csv writes a file", "ConvertTo-Csv shows the text"},
+		"export-clixml":            {Write, "Export-Clixml writes a file", "ConvertTo-Xml shows the text"},
+		"set-content":              {Write, "Set-Content writes a file", "Get-Content reads one"},
+		"add-content":              {Write, "Add-Content writes a file", "Get-Content reads one"},
+		"set-executionpolicy":      {Write, "Set-ExecutionPolicy changes what may run", "Get-ExecutionPolicy shows it"},
+		"mkdir":                    {Write, "mkdir makes a folder", "Test-Path asks whether it is there"},
+		"stop-process":             {Write, "Stop-Process ends processes", "Get-Process lists them"},
+		"restart-computer":         {Write, "Restart-Computer restarts the machine", ""},
+		"stop-computer":            {Write, "Stop-Computer ends the machine", ""},
+		"suspend-job":              {Write, "Suspend-Job changes a job", ""},
+		"powershell_ise.exe":       {Contained, "the script editor opens a window", ""},
+		"convertfrom-securestring": {Contained, "a secret could be shown", ""},
+	}
+})
 
 // psRow is what a command outside the table of reading commands does.
 type psRow struct {

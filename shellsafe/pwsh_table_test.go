@@ -19,14 +19,14 @@ func TestWindowsTables(t *testing.T) {
 		if name != asciiLower(c.name) {
 			t.Errorf("%q is the row %q", name, c.name)
 		}
-		if _, ok := psRows[name]; ok {
+		if _, ok := psRows()[name]; ok {
 			t.Errorf("%s both reads and has a row that says otherwise", name)
 		}
 		if _, ok := psAliases()[name]; ok {
 			t.Errorf("%s is a command and an alias", name)
 		}
 		verb, noun, _ := strings.Cut(name, "-")
-		if v, ok := psVerbs[verb]; ok && noun != "" && !psReadsDespite[name] {
+		if v, ok := psVerbs()[verb]; ok && noun != "" && !psReadsDespite.has(name) {
 			t.Errorf("%s reads although %s is a verb for %v", name, verb, v)
 		}
 		seen := map[string]bool{}
@@ -35,7 +35,7 @@ func TestWindowsTables(t *testing.T) {
 				t.Errorf("%s: parameter %s twice", name, p)
 			}
 			seen[p] = true
-			if psRemoteParams[p] {
+			if psRemoteParams.has(p) {
 				t.Errorf("%s: -%s works on another machine", name, p)
 			}
 		}
@@ -46,8 +46,8 @@ func TestWindowsTables(t *testing.T) {
 	for alias, full := range psAliases() {
 		_, again := psAliases()[full]
 		verb, _, _ := strings.Cut(full, "-")
-		_, known := psVerbs[verb]
-		if again || psCmdlets()[full] == nil && psRows[full].reason == "" && !known && full != "get-pssession" {
+		_, known := psVerbs()[verb]
+		if again || psCmdlets()[full] == nil && psRows()[full].reason == "" && !known && full != "get-pssession" {
 			t.Errorf("alias %s: nothing is known of %s", alias, full)
 		}
 	}
@@ -55,7 +55,7 @@ func TestWindowsTables(t *testing.T) {
 
 // TestWindowsNames checks the lists of names.
 func TestWindowsNames(t *testing.T) {
-	for name, row := range psRows {
+	for name, row := range psRows() {
 		if row.verdict == Read || row.verdict == Invalid || row.reason == "" || name != asciiLower(name) {
 			t.Errorf("row %s: %+v", name, row)
 		}
@@ -65,29 +65,29 @@ func TestWindowsNames(t *testing.T) {
 			t.Errorf("static methods: %q", line)
 		}
 	}
-	for name, set := range map[string]map[string]bool{
+	for name, set := range map[string]*psSet{
 		"methods": psMethods, "string methods": psStringMethods, "properties": psProperties, "casts": psCasts,
 		"collections": psCollections, "collection methods": psCollectionMethods, "settings": psSettings,
 		"reserved": psReserved, "changing methods": psChangingMethods,
 	} {
-		for w := range set {
+		for w := range set.all() {
 			if w != asciiLower(w) {
 				t.Errorf("%s: %q is not in lower case", name, w)
 			}
 		}
 	}
-	for w := range psChangingMethods {
-		if psMethods[w] || psProperties[w] {
+	for w := range psChangingMethods.all() {
+		if psMethods.has(w) || psProperties.has(w) {
 			t.Errorf("%s both changes and reads", w)
 		}
 	}
-	for w := range psStringProperties {
-		if !psProperties[w] {
+	for w := range psStringProperties.all() {
+		if !psProperties.has(w) {
 			t.Errorf("%s holds strings but is no known property", w)
 		}
 	}
-	for w := range psSettings {
-		if psReserved[w] {
+	for w := range psSettings.all() {
+		if psReserved.has(w) {
 			t.Errorf("$%s may and may not be set", w)
 		}
 	}
@@ -95,14 +95,14 @@ func TestWindowsNames(t *testing.T) {
 
 // psReadsDespite are commands whose verb tells of a change that does not go beyond the line: they make a
 // value, wait, write to the screen, or change the place of the session.
-var psReadsDespite = psWords(`new-timespan new-guid start-sleep set-location push-location pop-location
+var psReadsDespite = psSetOf(`new-timespan new-guid start-sleep set-location push-location pop-location
 	set-strictmode clear-host out-string out-null out-host out-default write-output write-host write-error
 	write-warning write-verbose write-debug write-information write-progress split-path convert-path
 	import-csv import-powershelldatafile invoke-command new-object`)
 
 // TestWindowsPrograms checks the tables of programs.
 func TestWindowsPrograms(t *testing.T) {
-	for name, rule := range winRules {
+	for name, rule := range winRules() {
 		if name != asciiLower(name) || rule.other == Read {
 			t.Errorf("%s: %+v", name, rule)
 		}
@@ -115,13 +115,13 @@ func TestWindowsPrograms(t *testing.T) {
 			t.Errorf("%s: %v", name, v)
 		}
 	}
-	for name := range cmdSpecial {
-		if _, ok := cmdBuiltins[name]; ok {
+	for name := range cmdSpecial.all() {
+		if _, ok := cmdBuiltins()[name]; ok {
 			t.Errorf("%s has a verdict and needs a look at its words", name)
 		}
 	}
 	for name := range cmdHints {
-		if v, ok := cmdBuiltins[name]; (!ok || v == Read) && !cmdSpecial[name] {
+		if v, ok := cmdBuiltins()[name]; (!ok || v == Read) && !cmdSpecial.has(name) {
 			t.Errorf("hint for %s, which is not refused", name)
 		}
 	}

@@ -253,7 +253,7 @@ func TestPowerShellNames(t *testing.T) {
 			names = append(names, alias, full)
 		}
 	}
-	for name := range psRows {
+	for name := range psRows() {
 		names = append(names, name)
 	}
 	for _, name := range names {

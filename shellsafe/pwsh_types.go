@@ -8,7 +8,7 @@ import (
 // Names of types are in lower case, without a leading "system." and without generic arguments.
 
 // psCasts are types to which any value may be converted without an effect.
-var psCasts = psWords(`string char int int16 int32 int64 long uint16 uint32 uint64 byte sbyte short ushort
+var psCasts = psSetOf(`string char int int16 int32 int64 long uint16 uint32 uint64 byte sbyte short ushort
 	uint ulong bool boolean double single float decimal bigint numerics.biginteger datetime datetimeoffset
 	timespan guid version semver uri regex text.regularexpressions.regex xml xml.xmldocument psobject
 	pscustomobject management.automation.pscustomobject void switch object ipaddress net.ipaddress
@@ -16,14 +16,14 @@ var psCasts = psWords(`string char int int16 int32 int64 long uint16 uint32 uint
 	stringcomparison text.stringbuilder nullable object[]`)
 
 // psCollections are types whose objects hold values and do nothing else.
-var psCollections = psWords(`ordered hashtable array arraylist collections.arraylist collections.hashtable
+var psCollections = psSetOf(`ordered hashtable array arraylist collections.arraylist collections.hashtable
 	collections.generic.list collections.generic.hashset collections.generic.dictionary
 	collections.generic.queue collections.generic.stack collections.generic.sorteddictionary
 	collections.generic.sortedset collections.stack collections.queue collections.specialized.ordereddictionary
 	pscustomobject text.stringbuilder`)
 
 // psNewObjects are types that New-Object may make.
-var psNewObjects = psWords(`psobject pscustomobject object datetime timespan version uri guid string
+var psNewObjects = psSetOf(`psobject pscustomobject object datetime timespan version uri guid string
 	text.stringbuilder regex text.regularexpressions.regex collections.arraylist collections.hashtable
 	collections.generic.list collections.generic.hashset collections.generic.dictionary
 	collections.generic.queue collections.generic.stack io.fileinfo io.directoryinfo random
@@ -105,7 +105,7 @@ var psArgLimits = map[string]int{
 
 // psMethods are instance methods that only compute or read, whatever object they are called on: no
 // class that a line can reach has one of this name that changes anything.
-var psMethods = psWords(`tostring split trim trimstart trimend substring startswith endswith contains
+var psMethods = psSetOf(`tostring split trim trimstart trimend substring startswith endswith contains
 	indexof lastindexof indexofany tolower toupper tolowerinvariant toupperinvariant padleft padright
 	tochararray equals compareto gettype gethashcode containskey containsvalue getenumerator toarray
 	adddays addhours addminutes addseconds addmilliseconds addmonths addyears addticks subtract
@@ -124,25 +124,25 @@ var psMethods = psWords(`tostring split trim trimstart trimend substring startsw
 
 // psStringMethods are harmless on a string and may change things on another object: FileInfo has a
 // Replace that replaces files.
-var psStringMethods = psWords("replace insert remove")
+var psStringMethods = psSetOf("replace insert remove")
 
 // psToString are the methods above that give a string.
-var psToString = psWords(`tostring trim trimstart trimend substring tolower toupper tolowerinvariant
+var psToString = psSetOf(`tostring trim trimstart trimend substring tolower toupper tolowerinvariant
 	toupperinvariant padleft padright split readtoend readline toshortdatestring tolongdatestring normalize`)
 
 // psCollectionMethods change a collection in memory, so they may be called on the line's own.
-var psCollectionMethods = psWords(`add addrange insert remove removeat clear push pop enqueue dequeue
+var psCollectionMethods = psSetOf(`add addrange insert remove removeat clear push pop enqueue dequeue
 	append appendline appendformat sort reverse unionwith exceptwith intersectwith tryadd`)
 
 // psChangingMethods are known to change files, processes or settings.
-var psChangingMethods = psWords(`delete moveto copyto create createsubdirectory createtext appendtext
+var psChangingMethods = psSetOf(`delete moveto copyto create createsubdirectory createtext appendtext
 	open openwrite write writeline writealltext save kill close setvalue deletevalue deletesubkey
 	deletesubkeytree setaccesscontrol encrypt decrypt start stop restart terminate put commit
 	setattribute removeall settime setlastwritetime remove clear add createsubkey`)
 
 // psProperties are property names for which the short form `ForEach-Object Name` is accepted: no
 // object has a method of one of these names.
-var psProperties = psWords(`name fullname length extension basename directory directoryname lastwritetime
+var psProperties = psSetOf(`name fullname length extension basename directory directoryname lastwritetime
 	lastaccesstime creationtime lastwritetimeutc creationtimeutc attributes mode parent root pspath psparentpath pschildname
 	psiscontainer isreadonly linktype target versioninfo path providerpath line linenumber filename
 	matches pattern context id processname cpu workingset ws handles pm npm vm starttime mainmodule
@@ -158,12 +158,12 @@ var psProperties = psWords(`name fullname length extension basename directory di
 	remoteaddress remoteport owningprocess ipaddress interfacealias innertext innerxml outerxml chars`)
 
 // psStringProperties are the properties above that hold strings.
-var psStringProperties = psWords(`name fullname extension basename directoryname pspath psparentpath
+var psStringProperties = psSetOf(`name fullname extension basename directoryname pspath psparentpath
 	pschildname path providerpath line filename pattern processname company product productversion
 	fileversion description title definition displayname servicename message caption commandline
 	executablepath innertext innerxml outerxml synopsis`)
 
 // psTextCommands hand on strings and nothing else.
-var psTextCommands = psWords(`get-content out-string split-path join-path convertto-json convertto-csv
+var psTextCommands = psSetOf(`get-content out-string split-path join-path convertto-json convertto-csv
 	convertto-html git rg go findstr grep where.exe cmd hostname whoami systeminfo ipconfig tasklist netstat
 	cargo node python python3 npm ls.exe sed awk jq`)
