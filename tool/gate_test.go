@@ -288,7 +288,14 @@ func TestLateTool(t *testing.T) {
 	if r := refusalOf(t, w.gate.Answer(w.st, q, Verdict{Yes: true})); r.Code != StalePermission {
 		t.Errorf("%+v", r)
 	}
-	w.mustAsk("late", `{}`)
+	q = w.mustAsk("late", `{}`)
+	w.reg.Unregister("late")
+	if err := w.reg.Register(w.simple("late", Access{WriteFile{"b.go"}})); err != nil { // and says the same
+		t.Fatal(err)
+	}
+	if r := refusalOf(t, w.gate.Answer(w.st, q, Verdict{Yes: true})); r.Code != StalePermission {
+		t.Errorf("%+v", r)
+	}
 	if res, err := w.run(q2); err != nil || res.Text != "ran" { // the tool that was judged
 		t.Errorf("%+v %v", res, err)
 	}
