@@ -218,6 +218,27 @@ func TestRedactedThinking(t *testing.T) {
 	}
 }
 
+func TestPicturesInResults(t *testing.T) {
+	s := agenttest.Start(t, agenttest.StartAnthropic, "=== turn\ntext: no\n=== turn\ntext: ok", agenttest.Options{})
+	p, err := newProvider(vendortest.Config{URL: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := llm.ToolResult{CallID: "a", Parts: []llm.Part{
+		llm.Text{Text: "here"}, llm.Image{MediaType: "image/png", Data: []byte{1, 2, 3}},
+	}}
+	req := llm.Request{Model: model("claude-sonnet-5"), Messages: []llm.Message{
+		llm.UserText("x"), {Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: "a", Name: "look"}}},
+		{Role: llm.RoleUser, Parts: []llm.Part{result}},
+	}}
+	if _, err := p.Stream(t.Context(), req, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Requests()[0].Decoded.Messages[2].Parts[0]; !reflect.DeepEqual(got, llm.Part(result)) {
+		t.Errorf("the result arrived as %#v", got)
+	}
+}
+
 func TestNew(t *testing.T) {
 	t.Setenv(anthropic.KeyEnv, "")
 	t.Setenv(anthropic.BaseURLEnv, "")

@@ -48,6 +48,9 @@ func (r Refusal) Error() *llm.Error {
 	if text == "" {
 		text = strings.TrimSpace(r.Type + " " + http.StatusText(r.Status))
 	}
+	if text == "" {
+		text = "the server gave no reason"
+	}
 	status := r.Status
 	if status < http.StatusBadRequest {
 		status = 0
