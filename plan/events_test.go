@@ -24,7 +24,7 @@ var all = []struct {
 	{CancelReview{at}, "cancel_review", "user", `{"at":"2026-01-02T03:04:05Z","surface":"tui"}`},
 	{Approve{at, "sha256:00", Fresh, "n"}, "approve", "user", `{"at":"2026-01-02T03:04:05Z","surface":"tui","digest":"sha256:00","how":"fresh","note":"n"}`},
 	{Leave{at}, "leave", "user", `{"at":"2026-01-02T03:04:05Z","surface":"tui"}`},
-	{Submit{Stamp{At: at.At}, "t"}, "submit", "model", `{"at":"2026-01-02T03:04:05Z","text":"t"}`},
+	{Submit{Stamp: Stamp{At: at.At}, Text: "t"}, "submit", "model", `{"at":"2026-01-02T03:04:05Z","text":"t"}`},
 	{ReviewDone{Stamp{At: at.At}, true, "f"}, "review_done", "host", `{"at":"2026-01-02T03:04:05Z","approved":true,"feedback":"f"}`},
 	{Restarted{Stamp{At: at.At}}, "restarted", "host", `{"at":"2026-01-02T03:04:05Z"}`},
 	{AllStepsDone{Stamp{At: at.At}}, "all_steps_done", "host", `{"at":"2026-01-02T03:04:05Z"}`},
@@ -37,7 +37,7 @@ func TestEventJSON(t *testing.T) {
 		if err != nil || string(data) != tt.json {
 			t.Errorf("%s: %s, %v, want %s", tt.name, data, err, tt.json)
 		}
-		if EventName(tt.event) != tt.name || EventAuthor(tt.event) != tt.author || EventStamp(tt.event).At != at.At {
+		if EventName(tt.event) != tt.name || EventAuthor(tt.event) != tt.author || !EventStamp(tt.event).At.Equal(at.At) {
 			t.Errorf("%s: name %s, author %s, stamp %v", tt.name, EventName(tt.event), EventAuthor(tt.event), EventStamp(tt.event))
 		}
 		back, err := DecodeEvent(tt.name, data)

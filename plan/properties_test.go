@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -33,7 +34,7 @@ func anyEvent(t *rapid.T, s State) Event {
 		CancelReview{st},
 		Approve{st, digest, how, "note"},
 		Leave{st},
-		Submit{st, text},
+		Submit{Stamp: st, Text: text},
 		ReviewDone{st, true, "ok"},
 		Restarted{st},
 		AllStepsDone{st},
@@ -218,4 +219,28 @@ func TestRevisionsAreTheHolders(t *testing.T) {
 	if ra.Text != "1. a\n" || rb.Text != "1. b\n" || !slices.Equal(a.Revisions()[:2], b.Revisions()[:2]) {
 		t.Errorf("futures %q and %q", ra.Text, rb.Text)
 	}
+}
+
+// TestFuturesShareNoMemory: two events in one state must not write into the same spare room behind a slice, whatever room
+// the runtime left there.
+func TestFuturesShareNoMemory(t *testing.T) {
+	s := fold(t, startPlan)
+	for n := range 50 {
+		s = mustStep(t, mustStep(t, s, Submit{Stamp: at, Text: fmt.Sprintf("1. step %d\n", n)}), Reject{at, "no"})
+		a, b := mustStep(t, s, Submit{Stamp: at, Text: "1. a\n"}), mustStep(t, s, Submit{Stamp: at, Text: "1. b\n"})
+		ra, _ := a.Newest()
+		rb, _ := b.Newest()
+		if ra.Text != "1. a\n" || rb.Text != "1. b\n" {
+			t.Fatalf("after %d plans the futures are %q and %q", n+1, ra.Text, rb.Text)
+		}
+	}
+}
+
+func mustStep(t testing.TB, s State, ev Event) State {
+	t.Helper()
+	next, _, err := Step(s, ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
 }

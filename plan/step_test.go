@@ -41,7 +41,7 @@ func fold(t testing.TB, events ...Event) State {
 var (
 	startOff  = Start{at, Off, Off}
 	startPlan = Start{at, Planning, Off}
-	submit    = Submit{at, first}
+	submit    = Submit{Stamp: at, Text: first}
 	approve   = Approve{at, DigestOf(first), Execute, ""}
 )
 
@@ -79,9 +79,9 @@ var variants = []struct {
 	{"enter", Enter{at}},
 	{"prompt", Prompt{at}},
 	{"submit", submit},
-	{"submit another", Submit{at, second}},
-	{"submit nothing", Submit{at, " \n"}},
-	{"submit prose", Submit{at, "Just do it.\n"}},
+	{"submit another", Submit{Stamp: at, Text: second}},
+	{"submit nothing", Submit{Stamp: at, Text: " \n"}},
+	{"submit prose", Submit{Stamp: at, Text: "Just do it.\n"}},
 	{"edit", Edit{at, second}},
 	{"edit to nothing", Edit{at, ""}},
 	{"reject", Reject{at, "why"}},
@@ -263,7 +263,9 @@ func TestEffects(t *testing.T) {
 	t.Run("submit", func(t *testing.T) {
 		s, effects := next(t, fold(t, startPlan), submit)
 		r, ok := s.Newest()
-		want := Revision{1, 1, DigestOf(first), "First", first, ByModel, at.At, Submitted, ""}
+		want := Revision{
+			Number: 1, Plan: 1, Digest: DigestOf(first), Title: "First", Text: first, Author: ByModel, At: at.At, Status: Submitted,
+		}
 		if !ok || r != want {
 			t.Errorf("revision %+v, want %+v", r, want)
 		}
@@ -302,7 +304,7 @@ func TestEffects(t *testing.T) {
 		if r := s.Revisions()[0]; r.Status != Rejected || r.Feedback != "why" {
 			t.Errorf("revision %+v", r)
 		}
-		if _, _, err := Step(s, Submit{at, strings.ReplaceAll(first, "\n", "\r\n") + "\n"}); !errors.Is(err, ErrUnchanged) {
+		if _, _, err := Step(s, Submit{Stamp: at, Text: strings.ReplaceAll(first, "\n", "\r\n") + "\n"}); !errors.Is(err, ErrUnchanged) {
 			t.Errorf("the model may hand the rejected text in again: %v", err)
 		}
 		if _, _, err := Step(s, Edit{at, first}); err != nil {

@@ -116,7 +116,7 @@ func TestCheck(t *testing.T) {
 // A text with a hidden character is refused on every way into a state.
 func TestTrojanText(t *testing.T) {
 	for _, trojan := range []string{"1. a\x1b[1A\x1b[2K1. b\n", "1. a\x00\n", "1. \u202eb\n", "1. a\xff\n", "1. a\u009b\n", "1. a\U000e0041\n"} {
-		for _, ev := range []Event{Submit{at, trojan}, Edit{at, trojan}} {
+		for _, ev := range []Event{Submit{Stamp: at, Text: trojan}, Edit{at, trojan}} {
 			s, _, err := Step(fold(t, startPlan), ev)
 			if !errors.Is(err, ErrUnclean) || len(s.Revisions()) > 0 {
 				t.Errorf("%s %q: %v", EventName(ev), trojan, err)

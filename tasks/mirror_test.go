@@ -170,6 +170,9 @@ func TestMirrorCannotBeWritten(t *testing.T) {
 	if want := []Item{{"a", "a", Pending}}; !slices.Equal(list.Items, want) || !slices.Equal(s.Items(), want) {
 		t.Errorf("the list changed: %v", s.Items())
 	}
+	if _, err := s.SetStatus("a", Completed); err == nil || s.Items()[0].Status != Pending {
+		t.Errorf("a status changed without a folder: %v, %v", s.Items(), err)
+	}
 	if _, err := s.Cancel(); err == nil {
 		t.Error("Cancel was acknowledged without a folder")
 	}
