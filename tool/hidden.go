@@ -74,11 +74,15 @@ func (r *Roots) hidden(abs string) (string, bool) {
 		if entry, ok := h.covers(p); ok {
 			return entry, true
 		}
-		parent := path.Dir(p)
-		if parent == p {
+		slash := strings.LastIndexByte(p, '/')
+		switch {
+		case slash < 0, len(p) == 1:
 			return "", false
+		case slash == 0:
+			p = "/"
+		default:
+			p = p[:slash]
 		}
-		p = parent
 	}
 }
 
@@ -171,13 +175,15 @@ func (r *Roots) hiddenBelow(real string) map[string]string {
 	return below
 }
 
+var unquoted = strings.NewReplacer(`"`, "", `'`, "", `\`, "")
+
 // hiddenInLine says which word of a command line names something hidden, as far as the text shows it.
 func (r *Roots) hiddenInLine(line, dir string) (word, entry string, found bool) {
 	if len(r.Hidden) == 0 {
 		return "", "", false
 	}
 	// Quotes and backslashes only hide a name from the eye.
-	line = strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(line)
+	line = unquoted.Replace(line)
 	for _, word := range strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" \t\n\r;|&<>()=,:@`$", c) }) {
 		abs := word
 		if !filepath.IsAbs(word) && !strings.HasPrefix(word, "~") && dir != "" {

@@ -66,7 +66,14 @@ func (r *Roots) abs(p string) (string, error) {
 	case r.Workspace == "":
 		return "", errNoWorkspace
 	}
-	return filepath.Join(r.Workspace, p), nil
+	p = filepath.Clean(p) // a clean path costs nothing here, and a join of two would
+	if p == "." {
+		return r.Workspace, nil
+	}
+	if strings.HasPrefix(p, "..") || r.Workspace[len(r.Workspace)-1] == filepath.Separator {
+		return filepath.Join(r.Workspace, p), nil
+	}
+	return r.Workspace + string(filepath.Separator) + p, nil
 }
 
 // readable returns the folder that lets the absolute path be read.
