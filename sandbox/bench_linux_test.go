@@ -1,6 +1,70 @@
 package sandbox
 
-import "testing"
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+)
+
+// BenchmarkRun times `bash -c true`, plain, then at each level, and prints medians beside the re-exec
+// of this program that does nothing: what a level adds is the difference to plain.
+func BenchmarkRun(b *testing.B) {
+	dir := b.TempDir()
+	argv := []string{"bash", "-c", "true"}
+	medians := map[string]time.Duration{}
+	measure := func(name string, run func() error) {
+		b.Run(name, func(b *testing.B) {
+			var times []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				if err := run(); err != nil {
+					b.Fatal(err)
+				}
+				times = append(times, time.Since(start))
+			}
+			slices.Sort(times)
+			medians[name] = times[len(times)/2]
+			b.ReportMetric(float64(medians[name].Microseconds()), "median-µs")
+		})
+	}
+	measure("plain", func() error {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir = dir
+		return cmd.Run()
+	})
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	measure("re-exec", func() error {
+		cmd := exec.Command(self)
+		cmd.Env = append(os.Environ(), benchExit+"=1")
+		return cmd.Run()
+	})
+	for _, l := range benchLevels(b) {
+		measure(l.name, func() error { return l.run(Spec{Argv: argv, Dir: dir}) })
+	}
+	for _, l := range benchLevels(b) {
+		fmt.Printf("%-24s adds %v to the plain %v (re-exec of this program alone: %v)\n",
+			l.name, medians[l.name]-medians["plain"], medians["plain"], medians["re-exec"])
+	}
+}
+
+const benchExit = "SANDBOX_BENCH_EXIT"
+
+func init() {
+	if os.Getenv(benchExit) != "" {
+		os.Exit(0)
+	}
+}
+
+type benchLevel struct {
+	name string
+	run  func(Spec) error
+}
 
 // benchLevels are the views at the levels that hold here.
 func benchLevels(b *testing.B) []benchLevel {

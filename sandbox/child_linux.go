@@ -38,7 +38,7 @@ type view struct {
 func (v *view) mounted() bool { return v.level == Namespaces || v.level == Mounts }
 
 // writeScript writes the calls of one run.
-func writeScript(v *view, path string) (*script, error) {
+func writeScript(v *view, path string) (*script, *stepError) {
 	s := &script{}
 	s.Reaper = !v.mounted()
 	if v.mounted() {
@@ -53,6 +53,7 @@ func writeScript(v *view, path string) (*script, error) {
 	domain := s.landlock(v)
 
 	s.child = true
+	s.resetSignals()
 	s.begin("parent death")
 	s.call(unix.SYS_SETSID).Flags = mayFail
 	s.call(unix.SYS_PRCTL, imm(unix.PR_SET_PDEATHSIG), imm(int(unix.SIGKILL)))
@@ -81,6 +82,19 @@ func writeScript(v *view, path string) (*script, error) {
 }
 
 const execStep = "exec"
+
+// resetSignals gives the program the default handling of every signal. The helper has blocked all
+// of them, because its own handlers must not run in the child.
+func (s *script) resetSignals() {
+	s.begin("signals")
+	byDefault := s.bytes(make([]byte, 32)) // struct sigaction
+	for signal := 1; signal <= 64; signal++ {
+		if signal != int(unix.SIGKILL) && signal != int(unix.SIGSTOP) {
+			s.call(unix.SYS_RT_SIGACTION, imm(signal), byDefault, imm(0), imm(8))
+		}
+	}
+	s.call(unix.SYS_RT_SIGPROCMASK, imm(unix.SIG_SETMASK), s.bytes(make([]byte, 8)), imm(0), imm(8))
+}
 
 // dropRights gives every capability up for good. Without namespaces an ordinary user has none, and
 // the bounding set may not be touched.

@@ -163,12 +163,15 @@ func (v *view) run(ctx context.Context, path string) (Result, error) {
 // runLinked starts the helper, hands it the script and reads the reply.
 func (v *view) runLinked(ctx context.Context, path string, link *link) (Result, error) {
 	r := Result{ExitCode: -1, Level: v.level}
+	if auditArch == 0 {
+		return r, &setupError{v.level, "start", errArchitecture}
+	}
 	if v.faults.NoUserNS && v.mounted() {
 		return r, &setupError{v.level, "start", fmt.Errorf("clone: %w", unix.EPERM)}
 	}
-	s, err := writeScript(v, path)
-	if err != nil {
-		return r, &setupError{v.level, "script", err}
+	s, wrong := writeScript(v, path)
+	if wrong != nil {
+		return r, &setupError{v.level, wrong.step, wrong.err}
 	}
 	theirs, err := link.open()
 	if err != nil {
@@ -224,7 +227,7 @@ func (v *view) runLinked(ctx context.Context, path string, link *link) (Result, 
 const selfExe = "/proc/self/exe"
 
 // helperEnv keeps the helper small: it needs one thread and never collects.
-var helperEnv = []string{"GOGC=off", "GOMAXPROCS=1", "GOTRACEBACK=none"}
+var helperEnv = []string{"GOGC=off", "GOMAXPROCS=1", "GOTRACEBACK=none", "GODEBUG=asyncpreemptoff=1"}
 
 // helperAttr are the attributes of the helper's process: for the levels with namespaces, all rights
 // inside them and the same user and group numbers as outside.

@@ -197,7 +197,10 @@ func (e *engine) tryOverlay(ctx context.Context, level Level) Step {
 	wrong, err := e.breakOut(ctx, level, Report{LandlockABI: landlockABI(e.faults), Overlay: true}, true)
 	switch {
 	case err != nil:
-		s.OK, s.Why = false, strings.TrimPrefix(err.Error(), "sandbox: ")
+		s.OK, s.Why = false, err.Error()
+		if f := (*setupError)(nil); errors.As(err, &f) {
+			s.Why = f.err.Error()
+		}
 	case len(wrong) > 0:
 		s.OK, s.Why = false, strings.Join(wrong, ", ")
 	}

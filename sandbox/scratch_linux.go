@@ -34,11 +34,11 @@ func (s *script) scratch(v *view) {
 	root := s.newOverlay(v, "root", v.job.Root)
 	if v.home != "" {
 		s.begin(homeStep)
-		s.mountOverlay(s.newOverlay(v, "home", v.home))
+		s.mountOverlay(v, s.newOverlay(v, "home", v.home))
 	}
 	s.begin("overlay")
 	s.sendUpper(root.upper())
-	s.mountOverlay(root)
+	s.mountOverlay(v, root)
 }
 
 // overlay is one copy-on-write mount in the making.
@@ -77,10 +77,14 @@ func (s *script) newOverlay(v *view, name, path string) *overlay {
 	return o
 }
 
-func (s *script) mountOverlay(o *overlay) {
+func (s *script) mountOverlay(v *view, o *overlay) {
+	kind := "overlay"
+	if v.faults.NoOverlay {
+		kind = "no-overlay"
+	}
 	// Relative names, because the options split at commas and colons that a path may contain.
 	s.call(unix.SYS_CHDIR, s.text(o.store))
-	s.mount("overlay", o.path, "overlay", unix.MS_NOSUID, "lowerdir=lower,upperdir=upper,workdir=work,userxattr")
+	s.mount("overlay", o.path, kind, unix.MS_NOSUID, "lowerdir=lower,upperdir=upper,workdir=work,userxattr")
 	s.call(unix.SYS_CHDIR, s.text("/"))
 	for _, p := range o.order {
 		s.attach(o.nested[p], p)

@@ -20,7 +20,7 @@ type script struct {
 	slots uint16
 	child bool // operations are added to the child's list
 	step  string
-	err   error // the first one; a path with a NUL, or too many slots
+	err   *stepError // the first one; a path with a NUL, or too many slots
 }
 
 // An arg is an argument of a call.
@@ -35,6 +35,12 @@ func imm[T ~int | ~uint | ~int32 | ~uint32 | ~int64 | ~uint64 | ~uintptr](v T) a
 
 // atCWD is AT_FDCWD.
 var atCWD = imm(unix.AT_FDCWD)
+
+// A stepError is a step that cannot even be written down.
+type stepError struct {
+	step string
+	err  error
+}
 
 // begin names the step that the following calls belong to.
 func (s *script) begin(step string) { s.step = step }
@@ -75,7 +81,7 @@ func (s *script) close(fd arg) { s.call(unix.SYS_CLOSE, fd) }
 
 func (s *script) fail(err error) {
 	if s.err == nil {
-		s.err = fmt.Errorf("%s: %w", s.step, err)
+		s.err = &stepError{s.step, err}
 	}
 }
 

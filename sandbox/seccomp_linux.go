@@ -68,10 +68,12 @@ type filterOptions struct {
 	terminals bool // terminal settings may be changed
 }
 
+var errArchitecture = errors.New("no system call table for this architecture")
+
 // buildFilter assembles the filter for this architecture.
 func buildFilter(opts filterOptions) ([]bpf.RawInstruction, error) {
 	if auditArch == 0 {
-		return nil, errors.New("no system call table for this architecture")
+		return nil, errArchitecture
 	}
 	return bpf.Assemble(filterProgram(filterRules(opts)))
 }

@@ -95,7 +95,7 @@ func filterRules(opts filterOptions) []rule {
 	}
 	rules = append(rules,
 		rule{unix.SYS_CLONE, []test{{arg: 0, mask: newNamespace, value: 0, then: allow}}, denied},
-		rule{unix.SYS_SOCKETPAIR, is(0, unix.AF_UNIX), noAccess},
+		rule{unix.SYS_SOCKETPAIR, connectedPairs, noAccess},
 		rule{unix.SYS_PERSONALITY, is(0, allBits, 0), denied},
 		rule{unix.SYS_PRLIMIT64, is(0, 0), denied},
 		rule{unix.SYS_SCHED_SETAFFINITY, is(0, 0), denied},
@@ -113,6 +113,16 @@ func filterRules(opts filterOptions) []rule {
 }
 
 const ioprioProcess = 1
+
+// connectedPairs lets the pairs be made that stay connected to one another. A datagram socket of a
+// pair may send to any path.
+var connectedPairs = []test{
+	{arg: 0, mask: allBits, value: unix.AF_UNIX, differ: true, then: noAccess},
+	{arg: 1, mask: socketKind, value: unix.SOCK_STREAM, then: allow},
+	{arg: 1, mask: socketKind, value: unix.SOCK_SEQPACKET, then: allow},
+}
+
+const socketKind = 0xf // the rest are SOCK_CLOEXEC and SOCK_NONBLOCK
 
 // ownProcess lets the calling process set its own, named 0, and nothing by group or user.
 func ownProcess(which uint32) []test {

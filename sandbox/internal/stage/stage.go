@@ -37,7 +37,7 @@ const (
 // The flags of an operation.
 const (
 	MayFail = 1 << iota // any error is passed over
-	MayMiss             // ENOENT is passed over
+	MayMiss             // ENOENT is passed over; not for the child
 )
 
 // Patch is the number of a call that is none: it writes the slot Arg[0], as 32 bits, to the offset

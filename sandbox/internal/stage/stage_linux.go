@@ -1,3 +1,5 @@
+//go:build linux && (amd64 || arm64)
+
 package stage
 
 import (
@@ -157,61 +159,47 @@ func (in *interpreter) perform(ops []Op) (at int, errno syscall.Errno) {
 	return 0, 0
 }
 
-// start forks and has the child make its calls, the last of which is execve. Everything the child
-// needs is resolved before: between fork and exec only system calls are possible, because the
-// child is a copy of one thread of a Go process, without scheduler, collector or growing stacks.
+// start has a child make its calls, the last of which is execve. Everything the child needs is
+// resolved before: it is a copy of one thread of a Go process, without scheduler, collector or
+// growing stacks, so it only makes system calls.
 func (in *interpreter) start() (pid uintptr, at int, errno syscall.Errno) {
-	var p [2]int
-	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC); err != nil {
-		return 0, 0, syscall.EMFILE
-	}
-	ready := make([]Op, len(in.child))
 	for i := range in.child {
-		ready[i] = in.child[i]
 		for n, a := range in.args(&in.child[i]) {
-			ready[i].Arg[n] = uint64(a)
+			in.child[i].Arg[n] = uint64(a)
 		}
 	}
-	pid, errno = forkAndCall(ready, uintptr(p[1]))
-	_ = syscall.Close(p[1])
-	if errno != 0 {
-		return 0, 0, errno
+	// A signal would run Go's handler in the child, in our memory: so none comes before the script
+	// has reset the handlers.
+	const setMask = 2
+	all, old := ^uint64(0), uint64(0)
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, setMask,
+		uintptr(unsafe.Pointer(&all)), uintptr(unsafe.Pointer(&old)), 8, 0, 0)
+	var failure [2]uint64
+	pid = vforkAndCall(&in.child[0], uintptr(len(in.child)), &failure)
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&old)), 0, 8, 0, 0)
+	if int(pid) < 0 {
+		return 0, len(in.child), syscall.Errno(-int(pid))
 	}
-	var failure [2]uint32
-	n, _ := syscall.Read(p[0], unsafe.Slice((*byte)(unsafe.Pointer(&failure)), 8))
-	_ = syscall.Close(p[0])
-	if n == 8 {
+	if failure[1] != 0 {
 		_, _ = syscall.Wait4(int(pid), nil, 0, nil)
 		return 0, int(failure[0]), syscall.Errno(failure[1])
 	}
 	return pid, 0, 0
 }
 
-// forkAndCall returns in the parent only. In the child it must not grow its stack, allocate or be
-// preempted, hence the directives and the bare loop.
+// vforkAndCall makes the calls in a child that shares our memory, and returns in the parent when
+// the child has executed a program or ended; failure then names the operation and its errno. The
+// result is the child's pid or a negative errno.
 //
-//go:nosplit
-//go:noinline
-//go:norace
-func forkAndCall(ops []Op, report uintptr) (pid uintptr, errno syscall.Errno) {
-	pid, _, errno = syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
-	if errno != 0 || pid != 0 {
-		return pid, errno
-	}
-	for i := range ops {
-		c := &ops[i]
-		_, _, errno = syscall.RawSyscall6(uintptr(c.NR), uintptr(c.Arg[0]), uintptr(c.Arg[1]), uintptr(c.Arg[2]),
-			uintptr(c.Arg[3]), uintptr(c.Arg[4]), uintptr(c.Arg[5]))
-		if errno != 0 && c.Flags&MayFail == 0 {
-			failure := [2]uint32{uint32(i), uint32(errno)}
-			_, _, _ = syscall.RawSyscall(syscall.SYS_WRITE, report, uintptr(unsafe.Pointer(&failure)), 8)
-			break
-		}
-	}
-	for {
-		_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 127, 0, 0)
-	}
-}
+//go:noescape
+func vforkAndCall(ops *Op, n uintptr, failure *[2]uint64) (pid uintptr)
+
+// The layout that the assembly knows.
+var (
+	_ [64 - unsafe.Sizeof(Op{})]byte
+	_ [4 - unsafe.Offsetof(Op{}.Flags)]byte
+	_ [16 - unsafe.Offsetof(Op{}.Arg)]byte
+)
 
 type pollFD struct {
 	fd              int32
