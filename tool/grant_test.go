@@ -12,9 +12,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
-	"time"
 
 	"github.com/planmode-dev/planmode/plan"
 	"github.com/planmode-dev/planmode/tasks"
@@ -91,7 +92,8 @@ func TestLeakedGrant(t *testing.T) {
 	var dir *Dir
 	shell := make(chan error, 1)
 	shellStarted := make(chan bool)
-	w.inTool(Access{ReadFile{"."}, WriteFile{"a.go"}, Shell{Command: "echo started; sleep 600; echo late > late.txt"}}, func(_ context.Context, g *Grant) error {
+	var pid string
+	w.inTool(Access{ReadFile{"."}, WriteFile{"a.go"}, Shell{Command: "echo $$; sleep 600; echo late > late.txt"}}, func(_ context.Context, g *Grant) error {
 		var err error
 		leaked = g
 		if file, err = g.Open("a.go"); err != nil {
@@ -101,16 +103,19 @@ func TestLeakedGrant(t *testing.T) {
 			return err
 		}
 		go func() {
-			_, err := g.Shell(context.Background(), Output{Stdout: writerFunc(func([]byte) { close(shellStarted) })})
+			_, err := g.Shell(context.Background(), Output{Stdout: writerFunc(func(b []byte) { pid = strings.TrimSpace(string(b)); close(shellStarted) })})
 			shell <- err
 		}()
 		<-shellStarted
 		return nil
 	})
-	select {
-	case <-shell:
-	case <-time.After(30 * time.Second):
-		t.Fatal("the process runs on after the call")
+	if n, err := strconv.Atoi(pid); err != nil {
+		t.Error(err)
+	} else if p, err := os.FindProcess(n); err == nil && p.Signal(syscall.Signal(0)) == nil {
+		t.Error("the process runs on after the call")
+	}
+	if err := <-shell; err == nil {
+		t.Error("the process ended by itself")
 	}
 	if _, err := file.Read(make([]byte, 1)); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("the file is open: %v", err)
@@ -161,8 +166,11 @@ func TestReadLinks(t *testing.T) {
 	w := newWorld(t, func(c *Config) {
 		c.Policy.Deny = []Rule{{"*", "secrets"}}
 		c.Roots.Read = []string{filepath.Join(filepath.Dir(c.Roots.Workspace), "linked")}
-		c.Roots.Hidden = append(c.Roots.Hidden, filepath.Join(c.Roots.Workspace, "docs/hidden"))
+		c.Roots.Hidden = append(c.Roots.Hidden, filepath.Join(c.Roots.Workspace, "docs/hidden"), filepath.Join(filepath.Dir(c.Roots.Workspace), "aside"))
 	})
+	w.mkdir("ws/docs/other")
+	w.write("ws/docs/other/o", "hidden by another name")
+	w.link("ws/docs/other", "aside")
 	w.mkdir("really")
 	w.write("really/r.txt", "further")
 	w.link(w.path("really"), "linked")
@@ -186,7 +194,7 @@ func TestReadLinks(t *testing.T) {
 		w.to(m)
 		for path, want := range map[string]string{
 			"inside": "contents of ws/a.go", "outside": "outside the folders", "key": "hidden", "keys/id_rsa": "hidden",
-			"env": "hidden", "denied": "denies", "way/h": "hidden", "dangling": "no such file", "loop": "links",
+			"env": "hidden", "denied": "denies", "way/h": "hidden", "docs/other/o": "hidden", "dangling": "no such file", "loop": "links",
 			"hard": "hidden", filepath.Join(w.dir, "linked/r.txt"): "further", ".git/config": "contents of ws/.git/config",
 		} {
 			res, err := w.run(w.mustAllow("read", pathInput{path}))
@@ -211,12 +219,12 @@ func TestReadLinks(t *testing.T) {
 		if got := strings.Join(names, " "); strings.Contains(got, ".env") || strings.Contains(got, "secrets") || !strings.Contains(got, "a.go") {
 			t.Errorf("listed: %s", got)
 		}
-		for _, name := range []string{"keys/id_rsa", "way/h", "way", "inside", "key", ".env", "secrets/key", "docs/hidden/h", "../elsewhere/c.txt", "/etc/passwd", "docs", "."} {
+		for _, name := range []string{"keys/id_rsa", "way/h", "way", "inside", "key", ".env", "secrets/key", "docs/hidden/h", "docs/other/o", "../elsewhere/c.txt", "/etc/passwd", "docs", "."} {
 			if _, err := d.Open(name); err == nil {
 				t.Errorf("opened %s", name)
 			}
 		}
-		for _, name := range []string{"way", "keys", "secrets", "docs/hidden", "..", "a.go"} {
+		for _, name := range []string{"way", "keys", "secrets", "docs/hidden", "docs/other", "..", "a.go"} {
 			if _, err := d.ReadDir(name); err == nil {
 				t.Errorf("listed %s", name)
 			}

@@ -165,19 +165,13 @@ func TestDenyRulesOnLines(t *testing.T) {
 			}
 		}
 	}
-	deep := "rm x"
-	for range 10 {
-		deep = "sh -c " + quote(deep)
-	}
-	if _, touches := says("bash(nothing *)", "bash", Shell{Command: deep}); !touches {
+	if _, touches := says("bash(nothing *)", "bash", Shell{Command: strings.Repeat("eval ", 10) + "ls"}); !touches {
 		t.Error("what is nested too deeply to be read is not taken for it")
 	}
 	if _, touches := says("bash(rm *)", "bash", Shell{Command: strings.Repeat("env ", 2000) + "ls"}); touches {
 		t.Error("many words")
 	}
 }
-
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func TestRulesOnPaths(t *testing.T) {
 	tests := []struct {
