@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/planmode-dev/planmode/llm"
 	"github.com/planmode-dev/planmode/plan"
 	"github.com/planmode-dev/planmode/tasks"
 	"github.com/planmode-dev/planmode/tool"
@@ -57,6 +58,9 @@ type Config struct {
 	Gate tool.Config
 	// PlanDir overrides the folder of the plan files.
 	PlanDir string
+	// PlanName names the session's plan files, such as the session's ID: a session that is taken up again
+	// finds its file by it. It must be no other session's. "" is a random name that nobody has.
+	PlanName string
 	// Exposure says how the tool list follows the mode; filtered by default.
 	Exposure Exposure
 	// History is what has happened in the session before. Events that are not legal where they stand
@@ -66,9 +70,13 @@ type Config struct {
 	StartPlanning bool
 	// AfterDone is where a finished execution leads: off by default.
 	AfterDone Mode
+	// Sandbox says what the kernel enforces, for the record of each plan; nil says nothing.
+	Sandbox func() string
 	// Record is called with each event before it takes effect; an error stops it. It must not call
 	// back. Nil records nothing.
 	Record func(plan.Event) error
+	// Spent is told what each review used.
+	Spent func(llm.Usage)
 	// Effects is called after each event with what it led to, in order. It must not call back.
 	Effects func(plan.Event, []plan.Effect)
 	// Report is told of every transition that was refused, and of what could not be restored.
@@ -92,6 +100,8 @@ const (
 type PlanMode struct {
 	cfg  Config
 	gate *tool.Gate
+	// reviewing is what a reviewer's gate is made of: the session's roots and rules.
+	reviewing tool.Config
 
 	// step serializes whole transitions, with their record, file and callbacks.
 	step sync.Mutex
@@ -114,7 +124,7 @@ func New(cfg Config) *PlanMode {
 		cfg.Now = time.Now
 	}
 	pm := &PlanMode{cfg: cfg}
-	pm.file.dir = planDir(cfg)
+	pm.file.dir, pm.file.own = planDir(cfg), cfg.PlanName
 	pm.refold(cfg.History)
 	gc := cfg.Gate
 	gc.Registry, gc.PlanFile = cfg.Registry, pm.PlanFilePath
@@ -131,7 +141,8 @@ func New(cfg Config) *PlanMode {
 			return cfg.TaskStore.Replace(items)
 		}
 	}
-	pm.gate = tool.NewGate(gc)
+	pm.gate, pm.reviewing = tool.NewGate(gc), gc
+	pm.reviewing.Registry, pm.reviewing.PlanFile, pm.reviewing.Host = nil, nil, tool.Host{}
 	pm.gate.Observe(pm.state)
 	for _, t := range []tool.Tool{pm.SubmitPlanTool(), pm.requestReviewTool()} {
 		if err := cfg.Registry.Register(t); err != nil && !errors.Is(err, tool.ErrDuplicate) {
@@ -254,11 +265,12 @@ func (pm *PlanMode) commit(ev plan.Event, next plan.State, effects []plan.Effect
 	for _, e := range effects {
 		switch e := e.(type) {
 		case plan.ModeChanged:
+			pm.submitted = pm.submitted && e.To.ReadOnly() && e.To != plan.Planning
 			if e.To == plan.Planning {
 				err = errors.Join(err, pm.file.open(next.Plan()))
 			}
 		case plan.RevisionAdded:
-			pm.submitted = true
+			pm.submitted = pm.submitted || e.Revision.Author == plan.ByModel
 			err = errors.Join(err, pm.file.open(e.Revision.Plan), pm.file.write(e.Revision.Text))
 		case plan.RevisionChanged, plan.ExecutionDue, plan.TodosDue, plan.TodosClosed, plan.NoticeDue:
 		}
@@ -268,10 +280,16 @@ func (pm *PlanMode) commit(ev plan.Event, next plan.State, effects []plan.Effect
 
 // todos keeps the todo list with the plan that it belongs to.
 func (pm *PlanMode) todos(effects []plan.Effect) {
-	store := pm.cfg.TaskStore
-	if store == nil {
-		return
+	if pm.cfg.TaskStore != nil {
+		pm.report(FollowTodos(pm.cfg.TaskStore, effects, pm.State().Plan()))
 	}
+}
+
+// FollowTodos makes the todo list what the effects of a step, in the numbered plan of the session, ask
+// for: the steps of a plan that was approved, and none of one that is given up. It is for a host that
+// restores a list from the session's events.
+func FollowTodos(store *tasks.Store, effects []plan.Effect, number int) error {
+	var err error
 	for _, e := range effects {
 		switch e := e.(type) {
 		case plan.TodosDue:
@@ -279,16 +297,15 @@ func (pm *PlanMode) todos(effects []plan.Effect) {
 			for i, s := range e.Steps {
 				contents[i] = s.Text
 			}
-			if _, err := store.Seed(fmt.Sprintf("plan-%d", pm.State().Plan()), contents); err != nil {
-				pm.report(err)
-			}
+			_, seedErr := store.Seed(fmt.Sprintf("plan-%d", number), contents)
+			err = errors.Join(err, seedErr)
 		case plan.TodosClosed:
-			if _, err := store.Cancel(); err != nil {
-				pm.report(err)
-			}
+			_, closeErr := store.Cancel()
+			err = errors.Join(err, closeErr)
 		case plan.ModeChanged, plan.RevisionAdded, plan.RevisionChanged, plan.ExecutionDue, plan.NoticeDue:
 		}
 	}
+	return err
 }
 
 func (pm *PlanMode) report(err error) {

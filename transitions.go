@@ -80,7 +80,7 @@ func (pm *PlanMode) submit(_ context.Context, text string) (plan.Revision, error
 		}
 		text = t
 	}
-	if err := pm.apply(plan.Submit{Stamp: pm.stamp(""), Text: text}); err != nil {
+	if err := pm.apply(plan.Submit{Stamp: pm.stamp(""), Text: text, Sandbox: pm.sandbox()}); err != nil {
 		return plan.Revision{}, err
 	}
 	r, _ := pm.State().Newest()
@@ -96,4 +96,11 @@ func (pm *PlanMode) FilterToolCall(toolName string, args map[string]any) (allowe
 		return true, ""
 	}
 	return pm.filter(st, toolName, args)
+}
+
+func (pm *PlanMode) sandbox() string {
+	if pm.cfg.Sandbox == nil {
+		return ""
+	}
+	return pm.cfg.Sandbox()
 }

@@ -95,6 +95,8 @@ type (
 	Submit struct {
 		Stamp
 		Text string `json:"text"`
+		// Sandbox says what the kernel enforced while the plan was made, such as "namespaces".
+		Sandbox string `json:"sandbox,omitempty"`
 	}
 
 	// ReviewDone brings a reviewer's verdict.

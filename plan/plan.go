@@ -222,6 +222,8 @@ type Revision struct {
 	Status Status    `json:"status"`
 	// Feedback is what the user said in rejecting the revision, or the last reviewer in reviewing it.
 	Feedback string `json:"feedback,omitempty"`
+	// Sandbox says what the kernel enforced while the plan was made; "" if nothing is known.
+	Sandbox string `json:"sandbox,omitempty"`
 }
 
 // Steps returns the steps of the revision's text.

@@ -176,12 +176,20 @@ func (f *folder) submit(text string, by Author) error {
 	f.s.plan = f.s.Plan()
 	r := Revision{
 		Number: len(f.s.revisions) + 1, Plan: f.s.plan, Digest: digest, Title: TitleOf(text), Text: text,
-		Author: by, At: f.ev.stamp().At, Status: Submitted,
+		Author: by, At: f.ev.stamp().At, Status: Submitted, Sandbox: f.sandbox(),
 	}
 	f.s.revisions = append(slices.Clip(f.s.revisions), r)
 	f.s.mode = Ready
 	f.effects = append(f.effects, RevisionAdded{r})
 	return nil
+}
+
+// sandbox returns what the submission says of the kernel's wall; a person's own text needed none.
+func (f *folder) sandbox() string {
+	if ev, ok := f.ev.(Submit); ok {
+		return ev.Sandbox
+	}
+	return ""
 }
 
 func (f *folder) approve(ev Approve) error {

@@ -17,7 +17,12 @@ type (
 	// WriteFile: the call creates or changes that one file.
 	WriteFile struct{ Path string }
 	// Shell: the call runs the command line with bash in the folder ("" is the workspace).
-	Shell struct{ Command, Dir string }
+	Shell struct {
+		Command, Dir string
+		// Scratch asks for a throw-away view of the workspace, in which what the command changes is
+		// discarded.
+		Scratch bool
+	}
 	// Fetch: the call reads the URL over the network.
 	Fetch struct{ URL string }
 	// SubmitPlan: the call hands in a plan.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/planmode-dev/planmode/plan"
+	"github.com/planmode-dev/planmode/sandbox"
 )
 
 func TestAnswer(t *testing.T) {
@@ -147,6 +148,9 @@ func TestNoStandingApproval(t *testing.T) {
 	w.mustAsk("write", writeInput{"b.go", "x"})
 }
 
+// walled is a machine whose kernel enforces the confined views.
+func walled() sandbox.Level { return sandbox.Namespaces }
+
 // TestEvidence: what autonomy says counts when changes are allowed, not while planning.
 func TestEvidence(t *testing.T) {
 	for _, tt := range []struct {
@@ -159,7 +163,7 @@ func TestEvidence(t *testing.T) {
 		{EvidenceAsk, Loose, "ask"},
 		{EvidenceOn, Strict, "allow"},
 	} {
-		w := newWorld(t, func(c *Config) { c.Evidence, c.Autonomy = tt.e, tt.a }).to(plan.Planning)
+		w := newWorld(t, func(c *Config) { c.Evidence, c.Autonomy, c.Level, c.Sandbox = tt.e, tt.a, walled, SandboxPrefer }).to(plan.Planning)
 		d := w.decide("bash", shellInput{Command: "./build.sh"})
 		if word(d) != tt.want {
 			t.Errorf("evidence %d, %s: %s, want %s", tt.e, tt.a, word(d), tt.want)

@@ -41,6 +41,7 @@ type view uint8
 const (
 	viewReadOnly view = iota
 	viewScratch
+	viewConfined
 	viewFull
 )
 
@@ -215,17 +216,58 @@ func (g *Gate) mayShell(p *permit, e Shell) (grade, *Refusal) {
 		}
 	}
 	res := shellsafe.Analyze(e.Command, &shellsafe.Options{Allow: g.cfg.Shell})
-	if res.Verdict == shellsafe.Read {
+	switch {
+	case res.Verdict == shellsafe.Read:
 		return gradeRead, nil
-	}
-	if !p.state.ReadOnly() {
-		p.view = viewFull
-		return gradeProcess, nil
-	}
-	if res.Verdict == shellsafe.Contained && g.cfg.Evidence != EvidenceOff {
+	case g.inScratch(p, e, res.Verdict):
 		p.view = viewScratch
 		return gradeProcess, nil
+	case e.Scratch:
+		return 0, g.noScratch(p, res)
+	case !p.state.ReadOnly():
+		p.view = viewFull
+		if g.cfg.Confine {
+			p.view = viewConfined
+		}
+		return gradeProcess, nil
 	}
+	return 0, refusedLine(res)
+}
+
+// inScratch says whether a command may run in the throw-away view. While planning, one that is
+// harmless there goes there by itself; one that is known to write goes only if the model asked for
+// it, so that it does not take what it changed for done.
+func (g *Gate) inScratch(p *permit, e Shell, v shellsafe.Verdict) bool {
+	asked := e.Scratch && v == shellsafe.Write
+	if v != shellsafe.Contained && !asked || !p.state.ReadOnly() && !e.Scratch {
+		return false
+	}
+	return g.cfg.Evidence != EvidenceOff && g.cfg.Sandbox != SandboxOff && g.cfg.Level().Enforces()
+}
+
+// noScratch says why a command that asked for the throw-away view cannot have it.
+func (g *Gate) noScratch(p *permit, res shellsafe.Result) *Refusal {
+	switch {
+	case res.Verdict != shellsafe.Write && res.Verdict != shellsafe.Contained:
+		r := refusedLine(res)
+		if !p.state.ReadOnly() { // the mode forbids nothing here
+			r.Code, r.Hint = SandboxMissing, "a throw-away view has no network and runs only what can be understood: call it without one"
+		}
+		return r
+	case g.cfg.Evidence == EvidenceOff || g.cfg.Sandbox == SandboxOff:
+		return &Refusal{Code: g.codeFor(p), Reason: "throw-away views are off in the user's configuration", Hint: "make the command a step of the plan"}
+	}
+	return &Refusal{Code: g.codeFor(p), Reason: "this machine's kernel cannot enforce a throw-away view", Hint: "make the command a step of the plan"}
+}
+
+func (g *Gate) codeFor(p *permit) Code {
+	if p.state.ReadOnly() {
+		return PlanModeBlocked
+	}
+	return SandboxMissing
+}
+
+func refusedLine(res shellsafe.Result) *Refusal {
 	r := blocked(res.Reason, res.Hint)
 	if res.At.Text != "" {
 		r.At = &res.At
@@ -233,7 +275,7 @@ func (g *Gate) mayShell(p *permit, e Shell) (grade, *Refusal) {
 	if r.Hint == "" {
 		r.Hint = verdictHint(res.Verdict)
 	}
-	return 0, r
+	return r
 }
 
 func verdictHint(v shellsafe.Verdict) string {

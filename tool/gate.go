@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/planmode-dev/planmode/plan"
+	"github.com/planmode-dev/planmode/sandbox"
 	"github.com/planmode-dev/planmode/shellsafe"
 )
 
@@ -40,11 +42,16 @@ type Config struct {
 	// Shell extends what counts as read-only in a command line.
 	Shell []shellsafe.Rule
 	// Evidence says what happens while planning to a command that is harmless only in a throw-away
-	// view. Off by default: it is refused.
+	// view. Off by default, and where no kernel enforces such a view: it is refused.
 	Evidence Evidence
 	// Sandbox says what the kernel must enforce. The zero value requires a wall.
 	Sandbox SandboxPolicy
-	Host    Host
+	// Confine runs commands that may change things in a view where only the workspace can be written
+	// and there is no network; where the kernel cannot enforce that, they are refused.
+	Confine bool
+	// Level returns what the kernel enforces here; nil asks [sandbox.Probe], when it first matters.
+	Level func() sandbox.Level
+	Host  Host
 	// Counters, if given, counts judged and refused calls.
 	Counters *Counters
 	// TTL is how long a grant waits to be used; 10 minutes by default.
@@ -97,6 +104,9 @@ const defaultTTL = 10 * time.Minute
 func NewGate(cfg Config) *Gate {
 	if cfg.TTL <= 0 {
 		cfg.TTL = defaultTTL
+	}
+	if cfg.Level == nil {
+		cfg.Level = func() sandbox.Level { return sandbox.Probe(context.Background()).Level }
 	}
 	if cfg.now == nil {
 		cfg.now = time.Now
@@ -204,7 +214,7 @@ func (g *Gate) byRules(p *permit) Decision {
 
 // freely returns the highest grade that the user need not be asked for.
 func (g *Gate) freely(p *permit) grade {
-	if p.state.ReadOnly() { // autonomy is for when changes are allowed
+	if p.state.ReadOnly() || p.view == viewScratch { // autonomy is for changes that stay
 		if g.cfg.Evidence == EvidenceOn {
 			return gradeProcess
 		}

@@ -17,6 +17,7 @@ type Dir struct {
 	real   string
 	known  string            // the name under which rules know it
 	named  string            // as the call declared it
+	rel    string            // where root lies below real; "" is real itself
 	hidden map[string]string // what is hidden below it by another name
 	ruled  bool              // there are rules about paths
 	g      *Grant
@@ -45,6 +46,33 @@ func (g *Grant) OpenDir(p string) (*Dir, error) {
 	}, nil
 }
 
+// OpenDir opens a folder below, so that a walk does not go the whole way from the top for each name.
+// What is hidden in it is what is hidden for the Dir above. The caller closes it.
+func (d *Dir) OpenDir(name string) (*Dir, error) {
+	if err := d.check(name); err != nil {
+		return nil, err
+	}
+	local := filepath.FromSlash(name)
+	info, err := d.root.Lstat(local)
+	if err != nil {
+		return nil, err
+	}
+	root, err := d.root.OpenRoot(local)
+	if err != nil {
+		return nil, err
+	}
+	if now, err := root.Stat("."); err != nil || !os.SameFile(now, info) { // a link has taken its place
+		_ = root.Close()
+		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrChanged}
+	}
+	below := *d
+	below.root, below.rel = root, filepath.Join(d.rel, local)
+	return &below, nil
+}
+
+// Close closes the folder; what was opened through it stays open.
+func (d *Dir) Close() error { return d.root.Close() }
+
 // ReadDir lists a folder in the order of names; "." is the folder itself.
 func (d *Dir) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err := d.check(name); err != nil {
@@ -54,9 +82,10 @@ func (d *Dir) ReadDir(name string) ([]fs.DirEntry, error) {
 	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return d.unseen(filepath.Join(filepath.FromSlash(name), e.Name())) != nil }), err
 }
 
-// Open opens a regular file. It is closed when the call ends, if not before.
+// Open opens a regular file. The caller closes it.
 func (d *Dir) Open(name string) (*File, error) {
-	if err := d.check(name); err != nil {
+	// The file itself is looked at in opening it: a link is no regular file.
+	if err := d.checkAbove(name, path.Dir(name)); err != nil {
 		return nil, err
 	}
 	f, err := openRegular(d.root, filepath.FromSlash(name))
@@ -67,7 +96,10 @@ func (d *Dir) Open(name string) (*File, error) {
 }
 
 // check says why a name is not in the folder as the call sees it.
-func (d *Dir) check(name string) error {
+func (d *Dir) check(name string) error { return d.checkAbove(name, name) }
+
+// checkAbove is check, but looks for links on the way to links alone.
+func (d *Dir) checkAbove(name, links string) error {
 	if d.g.ended.Load() {
 		return d.g.refused("the call is over")
 	}
@@ -78,16 +110,16 @@ func (d *Dir) check(name string) error {
 		return nil
 	}
 	// A link on the way would lead to a place that is hidden under its own name alone.
-	for i, c := range name + "/" {
-		if c != '/' {
+	for i, c := range links + "/" {
+		if c != '/' || links == "." {
 			continue
 		}
-		info, err := d.root.Lstat(filepath.FromSlash(name[:i]))
+		info, err := d.root.Lstat(filepath.FromSlash(links[:i]))
 		if err != nil {
 			return err
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			return &fs.PathError{Op: "open", Path: name[:i], Err: notRegular(info)}
+			return &fs.PathError{Op: "open", Path: links[:i], Err: notRegular(info)}
 		}
 	}
 	if r := d.unseen(filepath.FromSlash(name)); r != nil {
@@ -99,6 +131,7 @@ func (d *Dir) check(name string) error {
 // unseen says why what lies at the relative path is not shown.
 func (d *Dir) unseen(rel string) *Refusal {
 	gate := d.g.p.gate
+	rel = filepath.Join(d.rel, rel)
 	known := filepath.Join(d.known, rel)
 	entry, hidden := gate.cfg.Roots.hidden(known)
 	if !hidden && d.known != d.real {

@@ -81,6 +81,8 @@ func (g *Grant) Shell(ctx context.Context, out Output) (Ran, error) {
 		spec.View, spec.Require = sandbox.Full, false
 	case viewScratch:
 		spec.View, spec.Require = sandbox.Scratch, true
+	case viewConfined:
+		spec.View, spec.Require = sandbox.Workspace, true
 	case viewFull:
 		spec.View = sandbox.Full
 	default:

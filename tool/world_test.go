@@ -42,6 +42,7 @@ type writeInput struct {
 type shellInput struct {
 	Command string `json:"command"`
 	Dir     string `json:"dir,omitempty"`
+	Scratch bool   `json:"scratch,omitempty"`
 }
 
 type noInput struct{}
@@ -162,6 +163,9 @@ func (w *world) tools() []Tool {
 		"foreign":    {foreign{}},
 		"pointer":    {&Nothing{}},
 		"two":        {ReadFile{"a.go"}, WriteFile{"a.go"}},
+		"try_code":   {Shell{Command: "./build.sh", Scratch: true}},
+		"try_write":  {Shell{Command: "rm -rf build", Scratch: true}},
+		"try_curl":   {Shell{Command: "curl https://example.com/x", Scratch: true}},
 		"two_lines":  {Shell{Command: "ls"}, Shell{Command: "rm -rf ."}},
 	} {
 		tools = append(tools, w.simple(name, access))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	_ "embed"
 	"encoding/hex"
@@ -158,7 +159,7 @@ func (p *place) sessionConfig(at sessionFile, o openOptions) session.Config {
 		Settings:      session.Settings{Model: model, Thinking: string(p.cfg.Thinking), Autonomy: autonomy},
 		StartPlanning: o.StartPlanning || p.cfg.Plan.Default,
 		AfterDone:     planmode.Mode(p.cfg.Plan.AfterDone.String()),
-		Exposure:      exposure, MaxRequests: requests,
+		Exposure:      exposure, MaxRequests: requests, Sandbox: p.sandbox,
 	}
 }
 
@@ -176,6 +177,14 @@ func (p *place) gateConfig(at sessionFile, o openOptions) tool.Config {
 		},
 		Policy: policy, Vouched: p.cfg.Plan.Tools, Shell: p.cfg.Plan.ShellAllow, Evidence: p.cfg.Plan.Evidence, Sandbox: p.cfg.Sandbox,
 	}
+}
+
+// sandbox says what the kernel enforces while planning.
+func (p *place) sandbox() string {
+	if p.cfg.Sandbox == tool.SandboxOff {
+		return "off"
+	}
+	return sandbox.Probe(context.Background()).Level.String()
 }
 
 // system is the part of the system prompt that never changes in a session.

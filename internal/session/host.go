@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -21,18 +22,20 @@ func (s *Session) gateConfig() tool.Config {
 	cfg.Host = tool.Host{WriteTodos: s.writeTodos, AskUser: s.askQuestions, Spawn: s.spawn}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a, err := tool.ParseAutonomy(s.t.settings.Autonomy); err == nil {
-		cfg.Autonomy = a
-	}
+	cfg.Autonomy = s.autonomy()
 	return cfg
 }
 
 func (s *Session) writeTodos(_ context.Context, items []tasks.Item) (tasks.List, error) {
+	before := s.todos.State()
 	list, err := s.todos.Replace(items)
 	if err != nil {
 		return list, err
 	}
-	return list, s.append("model", TodosChanged{State: s.todos.State(), Counts: list.Counts})
+	if err := s.append("model", TodosChanged{State: s.todos.State(), Counts: list.Counts}); err != nil {
+		return s.todos.List(), errors.Join(err, s.todos.Load(before)) // what is not recorded did not happen
+	}
+	return list, nil
 }
 
 func (s *Session) askQuestions(ctx context.Context, questions []tool.Question) ([]tool.Answer, error) {
@@ -99,11 +102,14 @@ func (s *Session) spawn(ctx context.Context, a tool.Assignment) (string, error) 
 	if s.pm.State().ReadOnly() {
 		prompt += "\n\nPlan mode is active: calls that would change something are refused."
 	}
-	c := &child{sink: sink{s: s, provider: provider, model: model}, id: newID(), messages: []llm.Message{llm.UserText(prompt)}}
+	c := &child{sink: sink{s: s, provider: provider, model: model}, id: s.log.newID(), messages: []llm.Message{llm.UserText(prompt)}}
 	out := turn.Run(ctx, turn.Config{
 		Provider: provider, Gate: gate, State: s.pm.State, Sink: c, Session: s.cfg.ID, Surface: "child", MaxRequests: childRequests,
 		Request: func(context.Context) (llm.Request, error) { return c.request(gate, tools, s.pm.State()), nil },
 	})
+	if err := s.append("host", Spent{What: "sub-agent", Usage: out.Usage}); err != nil {
+		return "", err
+	}
 	if out.Err != nil {
 		return "", out.Err
 	}
@@ -152,6 +158,10 @@ func (c *child) named(call tool.Call) tool.Call {
 	return call
 }
 
+func (c *child) Ask(ctx context.Context, a tool.Ask) (tool.Verdict, error) {
+	return c.ask(ctx, a, c.named(a.Call()))
+}
+
 func (c *child) took(id string, res tool.Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,4 +180,11 @@ func (c *child) Progress(callID, text string) { c.sink.Progress(c.id+"/"+callID,
 func (c *child) Finished(call tool.Call, res tool.Result, d time.Duration) error {
 	c.took(call.ID, res)
 	return c.sink.Finished(c.named(call), res, d)
+}
+
+func (s *Session) sandbox() string {
+	if s.cfg.Sandbox == nil {
+		return ""
+	}
+	return s.cfg.Sandbox()
 }

@@ -15,8 +15,9 @@ import (
 )
 
 // startJob runs something in the background, as the one thing that the session is busy with. What work
-// returns is done when the job has settled, with s.do held. It is called with s.do held.
-func (s *Session) startJob(what string, work func(context.Context) (after func())) {
+// returns is done when the job has settled, with s.do held; it says whether the session may go on by
+// itself. It is called with s.do held.
+func (s *Session) startJob(what string, work func(context.Context) (after func() (goOn bool))) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{cancel: cancel, done: make(chan struct{}), what: what}
 	s.mu.Lock()
@@ -26,46 +27,49 @@ func (s *Session) startJob(what string, work func(context.Context) (after func()
 		defer close(r.done)
 		defer cancel()
 		after := work(ctx)
-		s.settle(ctx, after)
+		s.settle(ctx, r.what, after)
 	}()
 }
 
 // settle ends a job: it applies what was pending, and begins what is due.
-func (s *Session) settle(ctx context.Context, after func()) {
+func (s *Session) settle(ctx context.Context, what string, after func() bool) {
 	s.do.Lock()
 	defer s.do.Unlock()
-	cancelled := ctx.Err() != nil
 	s.mu.Lock()
 	s.turn = nil
-	pending := s.pending
+	s.mu.Unlock()
+	goOn := after() && ctx.Err() == nil
+	s.mu.Lock()
+	pending, closed := s.pending, s.closed
 	s.pending = nil
 	s.mu.Unlock()
-	after()
+	if closed {
+		return // what was pending is not kept
+	}
+	if a, ok := pending.(plan.Approve); ok && a.How == plan.Compact && what != compaction && s.compactFirst(a) {
+		return
+	}
 	if pending != nil {
 		if err := s.pm.ByUser(pending); err != nil {
 			s.warn("switch_dropped", "the switch that waited for the turn was dropped: "+err.Error())
 		}
 	}
 	s.mu.Lock()
-	closed := s.closed
-	busy := s.turn != nil // after may have begun something
-	queued := len(s.t.queue) > 0
-	due := s.due != nil
+	due, queued := s.due, len(s.t.queue) > 0
 	s.mu.Unlock()
 	switch {
-	case closed || busy:
 	case due:
 		s.warnIf("execute", s.execute())
-	case queued && !cancelled:
+	case queued && goOn:
 		s.startTurn()
 	}
 }
 
 // startTurn begins a turn with what the conversation holds. It is called with s.do held.
 func (s *Session) startTurn() {
-	s.startJob("turn", func(ctx context.Context) func() {
+	s.startJob("turn", func(ctx context.Context) func() bool {
 		out := s.playTurn(ctx)
-		return func() { s.turnEnded(out) }
+		return func() bool { return s.turnEnded(out) }
 	})
 }
 
@@ -88,8 +92,9 @@ func (s *Session) playTurn(ctx context.Context) turn.Outcome {
 	})
 }
 
-// turnEnded writes down how a turn ended and what follows from it.
-func (s *Session) turnEnded(out turn.Outcome) {
+// turnEnded writes down how a turn ended and what follows from it. What is queued is not tried after a
+// failure: it would fail in the same way, again and again.
+func (s *Session) turnEnded(out turn.Outcome) (goOn bool) {
 	ev := TurnEnded{Stop: string(out.Stop), Note: out.Note, Usage: out.Usage}
 	if out.Err != nil {
 		ev.Error = failureOf(out.Err)
@@ -101,6 +106,7 @@ func (s *Session) turnEnded(out turn.Outcome) {
 	if out.Stop == turn.EndTurn && s.pm.State().Mode() == plan.Executing && s.todos.AllDone() {
 		s.warnIf("done", s.pm.ByHost(plan.AllStepsDone{Stamp: plan.Stamp{At: s.cfg.Now()}}))
 	}
+	return out.Stop != turn.Failed
 }
 
 // takeProposal submits the <proposed_plan> of the model's last message, where there is one.
@@ -115,7 +121,7 @@ func (s *Session) takeProposal(ev *TurnEnded) {
 	if text == "" {
 		return
 	}
-	if err := s.pm.ByModel(plan.Submit{Stamp: plan.Stamp{At: s.cfg.Now()}, Text: text}); err != nil {
+	if err := s.pm.ByModel(plan.Submit{Stamp: plan.Stamp{At: s.cfg.Now()}, Text: text, Sandbox: s.sandbox()}); err != nil {
 		s.warn("plan_not_taken", err.Error())
 		return
 	}
@@ -144,26 +150,32 @@ func failureOf(err error) *Failure {
 }
 
 // deliver gives the model the prompts that waited for it to stop, and says whether there were any.
-func (s *Session) deliver() bool { return s.drain(false) > 0 }
+func (s *Session) deliver() bool {
+	n, err := s.drain(false)
+	s.warnIf("queue", err)
+	return n > 0
+}
 
 // drain makes prompts of queued ones: of those that steer, or of all.
-func (s *Session) drain(steerOnly bool) int {
+func (s *Session) drain(steerOnly bool) (int, error) {
 	s.mu.Lock()
-	var events []Event
+	var due []waiting
 	for _, q := range s.t.queue {
 		if !steerOnly || q.Queue == Steer {
-			events = append(events, Prompted{Text: q.Text, Images: q.Images, Queued: q.ID})
+			due = append(due, q)
 		}
 	}
 	s.mu.Unlock()
-	if len(events) == 0 {
-		return 0
+	for _, q := range due {
+		surface := plan.Surface(strings.TrimPrefix(q.by, userPrefix))
+		if err := s.tellPlan(plan.Stamp{At: s.cfg.Now(), Surface: surface}); err != nil {
+			return 0, err
+		}
+		if err := s.append(q.by, Prompted{Text: q.Text, Images: q.Images, Queued: q.ID}); err != nil {
+			return 0, err
+		}
 	}
-	if err := s.append("user:queue", events...); err != nil {
-		s.warnIf("queue", err)
-		return 0
-	}
-	return len(events)
+	return len(due), nil
 }
 
 // A sink writes what happens in a turn.
@@ -171,6 +183,8 @@ type sink struct {
 	s        *Session
 	provider llm.Provider
 	model    llm.Model
+	// overfull says that the conversation could not be compacted in this turn.
+	overfull bool
 }
 
 // request builds what the model is asked next.
@@ -179,7 +193,9 @@ func (k *sink) request(ctx context.Context) (llm.Request, error) {
 	s.mu.Lock()
 	fresh := len(s.t.messages) == 0 || s.t.messages[len(s.t.messages)-1].Role == llm.RoleAssistant
 	s.mu.Unlock()
-	s.drain(!fresh)
+	if _, err := s.drain(!fresh); err != nil {
+		return llm.Request{}, err
+	}
 	if err := k.compactIfFull(ctx); err != nil {
 		return llm.Request{}, err
 	}
@@ -241,7 +257,7 @@ func (k *sink) Answered(r llm.Response) error {
 }
 
 func (k *sink) Refused(c tool.Call, r tool.Refusal) error {
-	return k.s.append("host", CallRefused{Call: c, Refusal: r})
+	return k.s.append("host", CallRefused{Call: recordable(c), Refusal: r})
 }
 
 func (k *sink) Allowed(c tool.Call) error {
@@ -257,8 +273,12 @@ func (k *sink) Finished(c tool.Call, res tool.Result, took time.Duration) error 
 }
 
 func (k *sink) Ask(ctx context.Context, a tool.Ask) (tool.Verdict, error) {
+	return k.ask(ctx, a, a.Call())
+}
+
+func (k *sink) ask(ctx context.Context, a tool.Ask, shown tool.Call) (tool.Verdict, error) {
 	r, err := k.s.askUser(ctx, func(id string) Event {
-		return PermissionAsked{ID: id, Call: a.Call(), Reason: a.Reason, Rule: a.Rule}
+		return PermissionAsked{ID: id, Call: recordable(shown), Reason: a.Reason, Rule: a.Rule}
 	}, func(id string) Event { return PermissionClosed{ID: id} })
 	if err != nil {
 		return tool.Verdict{}, err
@@ -280,7 +300,7 @@ func (s *Session) askUser(ctx context.Context, asked, closed func(id string) Eve
 	if !s.cfg.Interactive {
 		return reply{}, tool.ErrNoUser
 	}
-	id := newID()
+	id := s.log.newID()
 	ch := make(chan reply, 1)
 	s.mu.Lock()
 	s.replying[id] = ch
@@ -302,13 +322,12 @@ func (s *Session) askUser(ctx context.Context, asked, closed func(id string) Eve
 	}
 }
 
-// reply delivers a person's answer, once it is recorded.
-func (s *Session) reply(id string, r reply) error {
+// reply delivers the person's answer, once it is recorded.
+func (s person) reply(id string, r reply) error {
 	s.mu.Lock()
 	ch, ok := s.replying[id]
 	ask, isAsk := s.t.asks[id]
 	quiz, isQuiz := s.t.quizzes[id]
-	by := s.by
 	s.mu.Unlock()
 	if !ok || !isAsk && !isQuiz {
 		return fmt.Errorf("%w: the question %q is not open", ErrUsage, id)
@@ -325,7 +344,7 @@ func (s *Session) reply(id string, r reply) error {
 	default:
 		return fmt.Errorf("%w: that is not an answer to the question %q", ErrUsage, id)
 	}
-	if err := s.append(by, ev); err != nil {
+	if err := s.append(s.name(), ev); err != nil {
 		return err
 	}
 	ch <- r

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,6 +48,8 @@ type Config struct {
 	StartPlanning bool
 	AfterDone     planmode.Mode
 	Exposure      planmode.Exposure
+	// Sandbox says what the kernel enforces while planning, for status lines and the plans' record.
+	Sandbox func() string
 	// Interactive says that somebody can answer. Without it a call that the user must be asked about
 	// ends the turn.
 	Interactive bool
@@ -70,10 +73,8 @@ type Session struct {
 	t        Transcript
 	turn     *running       // nil while idle
 	pending  plan.UserEvent // to be applied when the turn has settled
-	by       string         // who the present plan event is by
-	due      *plan.ExecutionDue
-	notice   bool // the next request carries the notice that plan mode was left
-	settled  bool // what an earlier run left open is closed
+	due      bool           // an approval waits for its execution to begin
+	notice   bool           // the next request carries the notice that plan mode was left
 	replying map[string]chan reply
 	closed   bool
 }
@@ -83,6 +84,8 @@ type running struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	what   string // "turn", "review" or "compaction"
+	// cancelled is where a person cancelled it; "" if nobody did.
+	cancelled plan.Surface
 }
 
 // Open makes a session, or takes one up again. It writes nothing to a journal that has lines. The error
@@ -99,16 +102,32 @@ func Open(cfg Config) (*Session, error) {
 		}
 		s.problems = problems
 	}
-	isNew := len(s.log.entries) == 0
-	if isNew {
-		ev := Started{Version: Version, Workspace: cfg.Workspace, Settings: cfg.Settings}
-		if err := s.append("host", ev); err != nil {
+	s.t.settings = cfg.Settings
+	if len(s.log.entries) == 0 {
+		if err := s.begin(); err != nil {
 			return nil, err
 		}
-		s.settled = true
 	}
 	s.restore()
 	return s, nil
+}
+
+// begin writes the first entries of a new session, both or none. The mode that it starts in is the
+// user's, by their configuration.
+func (s *Session) begin() error {
+	start := plan.Start{Stamp: plan.Stamp{At: s.cfg.Now(), Surface: plan.Library}, Mode: plan.Off, AfterDone: s.afterDone()}
+	if s.cfg.StartPlanning {
+		start.Mode = plan.Planning
+	}
+	return s.append(userPrefix+string(plan.Library),
+		Started{Version: Version, Workspace: s.cfg.Workspace, Settings: s.cfg.Settings}, PlanStepped{start})
+}
+
+func (s *Session) afterDone() plan.Mode {
+	if s.cfg.AfterDone == planmode.ModePlanning {
+		return plan.Planning
+	}
+	return plan.Off
 }
 
 // Problems returns what was found wrong with the journal when it was opened.
@@ -118,15 +137,13 @@ func (s *Session) Problems() []error {
 	return append([]error(nil), s.problems...)
 }
 
-// restore folds the branch and builds plan mode on it. It writes nothing but the first event of plan
-// mode in a new session.
+// restore folds the branch and builds plan mode on it. It writes nothing.
 func (s *Session) restore() {
 	history := s.foldBranch()
-	s.by = "user:" + string(plan.Headless) // the user's configuration
 	s.pm = planmode.New(planmode.Config{
 		Registry: s.cfg.Registry, PlanDir: s.cfg.PlanDir, TaskStore: s.todos, Gate: s.gateConfig(),
-		ReviewCfg: s.reviewConfig(), Exposure: s.cfg.Exposure, History: history, StartPlanning: s.cfg.StartPlanning,
-		AfterDone: s.cfg.AfterDone, Record: s.recordPlan, Effects: s.effects, Report: s.reportPlan, Now: s.cfg.Now,
+		ReviewCfg: s.reviewConfig(), Exposure: s.cfg.Exposure, History: history, PlanName: s.cfg.ID, Spent: s.spent,
+		Sandbox: s.cfg.Sandbox, Record: s.recordPlan, Effects: s.effects, Report: s.reportPlan, Now: s.cfg.Now,
 	})
 }
 
@@ -135,36 +152,61 @@ func (s *Session) foldBranch() []plan.Event {
 	entries := s.log.branch()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.t = Transcript{}
-	var history []plan.Event
-	todos := tasks.NewStore(tasks.Options{}).State() // of a branch that never had any
+	s.t = Transcript{settings: s.cfg.Settings}
+	var st plan.State
+	history := planEvents(entries, s.afterDone())
+	todos := tasks.NewStore(tasks.Options{}) // of a branch that never had any
+	st, _, _ = plan.Step(st, history[0])     // which need not stand in the entries
 	for _, e := range entries {
-		s.t.fold(e.Event)
+		s.t.fold(e)
 		switch ev := e.Event.(type) {
 		case PlanStepped:
-			history = append(history, ev.Event)
+			if next, effects, err := plan.Step(st, ev.Event); err == nil {
+				st = next
+				s.problem(planmode.FollowTodos(todos, effects, st.Plan()))
+			}
 		case TodosChanged:
-			todos = ev.State
+			s.problem(todos.Load(ev.State))
 		}
 	}
-	if err := s.todos.Load(todos); err != nil {
+	s.problem(s.todos.Load(todos.State()))
+	return history
+}
+
+// problem keeps an error. It is called with s.mu held.
+func (s *Session) problem(err error) {
+	if err != nil {
 		s.problems = append(s.problems, err)
 	}
-	return history
+}
+
+// planEvents returns the entries' events of plan mode. A branch without the first one, the user's
+// configuration, is planning: nothing says that it may be more.
+func planEvents(entries []Entry, afterDone plan.Mode) []plan.Event {
+	var history []plan.Event
+	for _, e := range entries {
+		if ev, ok := e.Event.(PlanStepped); ok {
+			history = append(history, ev.Event)
+		}
+	}
+	if len(history) > 0 {
+		if _, ok := history[0].(plan.Start); ok {
+			return history
+		}
+	}
+	return append([]plan.Event{plan.Start{Mode: plan.Planning, AfterDone: afterDone}}, history...)
 }
 
 // append writes events and folds them.
 func (s *Session) append(by string, events ...Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.log.append(by, func(e Entry) { s.t.fold(e.Event) }, events...)
+	return s.log.append(by, s.t.fold, events...)
 }
 
 // recordPlan is called before a plan event takes effect.
 func (s *Session) recordPlan(ev plan.Event) error {
-	s.mu.Lock()
-	by := s.by
-	s.mu.Unlock()
+	by := userPrefix + string(plan.EventStamp(ev).Surface)
 	switch ev.(type) {
 	case plan.ModelEvent:
 		by = "model"
@@ -174,13 +216,18 @@ func (s *Session) recordPlan(ev plan.Event) error {
 	return s.append(by, PlanStepped{ev})
 }
 
+// spent counts what a reviewer used.
+func (s *Session) spent(u llm.Usage) {
+	s.warnIf("usage", s.append("host", Spent{What: "review", Usage: u}))
+}
+
 // effects is called after a plan event has taken effect.
 func (s *Session) effects(_ plan.Event, effects []plan.Effect) {
 	for _, e := range effects {
-		switch e := e.(type) {
+		switch e.(type) {
 		case plan.ExecutionDue:
 			s.mu.Lock()
-			s.due = &e
+			s.due = true
 			s.mu.Unlock()
 		case plan.NoticeDue:
 			s.mu.Lock()
@@ -229,22 +276,20 @@ func (s *Session) Events(ctx context.Context, after uint64) iter.Seq[Entry] {
 
 // A Status is what a screen shows of a session all the time.
 type Status struct {
-	ID        string        `json:"id"`
-	Title     string        `json:"title,omitempty"`
-	Workspace string        `json:"workspace"`
-	Mode      plan.Mode     `json:"mode"`
-	Next      plan.Mode     `json:"next"` // the mode after the turn; the same as Mode if no switch is pending
-	Busy      string        `json:"busy,omitempty"`
-	Settings  Settings      `json:"settings"`
-	Plan      *PlanStatus   `json:"plan,omitempty"`
-	PlanFile  string        `json:"plan_file,omitempty"`
-	Todos     tasks.Counts  `json:"todos"`
-	Usage     llm.Usage     `json:"usage"`
-	Turns     int           `json:"turns"`
-	Asking    []string      `json:"asking,omitempty"` // IDs of open questions and permissions
-	Seq       uint64        `json:"seq"`              // of the newest entry
-	Level     string        `json:"sandbox,omitempty"`
-	Age       time.Duration `json:"-"`
+	ID        string       `json:"id"`
+	Title     string       `json:"title,omitempty"`
+	Workspace string       `json:"workspace"`
+	Mode      plan.Mode    `json:"mode"`
+	Next      plan.Mode    `json:"next"` // the mode after the turn; the same as Mode if no switch is pending
+	Busy      string       `json:"busy,omitempty"`
+	Settings  Settings     `json:"settings"`
+	Plan      *PlanStatus  `json:"plan,omitempty"`
+	PlanFile  string       `json:"plan_file,omitempty"`
+	Todos     tasks.Counts `json:"todos"`
+	Usage     llm.Usage    `json:"usage"`
+	Turns     int          `json:"turns"`
+	Asking    []string     `json:"asking,omitempty"` // IDs of open questions and permissions
+	Seq       uint64       `json:"seq"`              // of the newest entry
 }
 
 // A PlanStatus is the newest revision in short.
@@ -281,6 +326,7 @@ func (s *Session) Status() Status {
 	for id := range s.t.quizzes {
 		out.Asking = append(out.Asking, id)
 	}
+	slices.Sort(out.Asking)
 	return out
 }
 

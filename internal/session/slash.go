@@ -53,8 +53,7 @@ func SlashCommands() []SlashCommand { return append([]SlashCommand(nil), slashCo
 
 // slashPlan carries out /plan. Words that are none of its own are the first prompt of planning.
 func (p person) slashPlan(rest string) (Reply, error) {
-	verb, arg, _ := strings.Cut(rest, " ")
-	arg = strings.TrimSpace(arg)
+	verb, arg := firstWord(rest)
 	switch verb {
 	case "":
 		return p.togglePlan()
@@ -100,15 +99,12 @@ func (p person) slashPlan(rest string) (Reply, error) {
 func (p person) planActive() bool { return p.pm.State().ReadOnly() }
 
 // togglePlan is /plan without a word: it turns plan mode on or off, and opens the menu of a plan that
-// waits. While a turn is running it turns around what is pending.
+// waits. While a switch is pending it takes that back.
 func (p person) togglePlan() (Reply, error) {
 	st := p.pm.State()
-	p.mu.Lock()
-	next := p.nextMode(st)
-	p.mu.Unlock()
 	switch {
-	case next != st.Mode():
-		return p.step(plan.Enter{}) // takes the pending switch back
+	case p.takeBack():
+		return Reply{Text: p.statusText()}, nil
 	case st.Mode() == plan.Ready:
 		return p.menu()
 	case st.Mode() == plan.Reviewing:
@@ -124,7 +120,7 @@ func (p person) planPrompt(text string) (Reply, error) {
 	if _, err := p.step(plan.Enter{}); err != nil {
 		return Reply{}, err
 	}
-	return p.prompt(Prompt{Text: text})
+	return p.prompt(Prompt{Text: text, Images: p.images})
 }
 
 // rejectWith sends the plan back and gives the reason to the model.
@@ -135,7 +131,7 @@ func (p person) rejectWith(feedback string) (Reply, error) {
 	if _, err := p.step(plan.Reject{Feedback: feedback}); err != nil {
 		return Reply{}, err
 	}
-	return p.prompt(Prompt{Text: "The plan was not approved. " + feedback})
+	return p.prompt(Prompt{Text: "The plan was not approved. " + feedback, Images: p.images})
 }
 
 // approval reads "[N] [execute | compact | fresh] [with TEXT]": which revision is approved, "" being the
@@ -219,6 +215,9 @@ func (p person) statusText() string {
 	}
 	for _, r := range st.Revisions() {
 		fmt.Fprintf(&b, "\nrevision %d (%s) by the %s, %s: %s", r.Number, r.Digest.Short(), r.Author, r.Status, r.Title)
+	}
+	if level := p.sandbox(); level != "" && st.ReadOnly() {
+		fmt.Fprintf(&b, "\nsandbox while planning: %s", level)
 	}
 	if f := p.pm.PlanFilePath(); f != "" && st.Mode() != plan.Off {
 		fmt.Fprintf(&b, "\nplan file: %s", f)

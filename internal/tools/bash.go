@@ -13,6 +13,7 @@ type bashInput struct {
 	Command string `json:"command" jsonschema:"command line for bash"`
 	Timeout int    `json:"timeout_seconds,omitempty" jsonschema:"end the command after so many seconds"`
 	Dir     string `json:"dir,omitempty" jsonschema:"folder to run in; the workspace by default"`
+	Scratch bool   `json:"scratch,omitempty" jsonschema:"run in a throw-away copy of the workspace without network: what the command changes is discarded"`
 }
 
 // maxChanged bounds the list of files that a throw-away view would have changed.
@@ -25,13 +26,14 @@ func Bash(o Options) tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "bash",
 		Set:  Set,
-		Description: fmt.Sprintf("Run a command line with bash, without a terminal or input. Shows output and exit code. It ends "+
-			"after %d seconds unless timeout_seconds says otherwise (at most %d); what it leaves running is ended too. In plan "+
-			"mode only commands that are proven to be read-only run. Prefer read, ls, find, grep, edit and write where they do.",
+		Description: fmt.Sprintf("Run a command line with bash, without a terminal or input. It ends after %d seconds "+
+			"unless timeout_seconds says otherwise (at most %d), with all that it started. In plan mode read-only commands "+
+			"run; builds and tests run in a throw-away copy of the workspace where there is one, and with scratch so do "+
+			"commands that write. Prefer read, ls, find, grep, edit and write where they do.",
 			int(usual.Seconds()), int(longest.Seconds())),
 		Kinds: []tool.Effect{tool.Shell{}},
 	}, func(in bashInput) tool.Access {
-		return tool.Access{tool.Shell{Command: in.Command, Dir: in.Dir}}
+		return tool.Access{tool.Shell{Command: in.Command, Dir: in.Dir, Scratch: in.Scratch}}
 	}, func(ctx context.Context, g *tool.Grant, in bashInput) (tool.Result, error) {
 		limit := usual
 		switch {
