@@ -116,13 +116,13 @@ func TestBashProgress(t *testing.T) {
 }
 
 func TestBashTimeout(t *testing.T) {
-	w := newWorld(t, setup{mode: plan.Off, options: tools.Options{Timeout: 300 * time.Millisecond}})
+	w := newWorld(t, setup{mode: plan.Off, options: tools.Options{Timeout: 3 * time.Second}})
 	pidFile := filepath.Join(w.ws, "pid")
 	res := w.run("bash", m{"command": doubleFork(pidFile) + "; echo begun; sleep 600"})
 	if d := w.details(res); !d.TimedOut || !res.IsError {
 		t.Errorf("%+v", d)
 	}
-	w.holds(res.Text, "begun\n[timed out after 300ms; it and everything it had started was ended]")
+	w.holds(res.Text, "begun\n[timed out after 3s; it and everything it had started was ended]")
 	w.gone(pidFile)
 }
 

@@ -64,7 +64,11 @@ func parseIgnoreLine(line string) (ignorePattern, bool) {
 	}
 	p.anchored = strings.Contains(line, "/")
 	line = strings.TrimPrefix(line, "/")
-	for text := range strings.SplitSeq(line, "/") {
+	texts := strings.Split(line, "/")
+	for i, text := range texts {
+		if i < len(texts)-1 && oddBackslashes(text) { // an escaped slash is a slash
+			text = text[:len(text)-1]
+		}
 		s := newSegment(text)
 		if s.kind == segDeep && len(p.segments) > 0 && p.segments[len(p.segments)-1].kind == segDeep {
 			continue
@@ -77,17 +81,15 @@ func parseIgnoreLine(line string) (ignorePattern, bool) {
 // trimTrailingSpaces takes spaces off the end, except one that a backslash keeps.
 func trimTrailingSpaces(line string) string {
 	end := len(line)
-	for end > 0 && line[end-1] == ' ' {
-		backslashes := 0
-		for backslashes < end-1 && line[end-2-backslashes] == '\\' {
-			backslashes++
-		}
-		if backslashes%2 == 1 {
-			break
-		}
+	for end > 0 && line[end-1] == ' ' && !oddBackslashes(line[:end-1]) {
 		end--
 	}
 	return line[:end]
+}
+
+// oddBackslashes says whether the text ends in a backslash that no other one escapes.
+func oddBackslashes(text string) bool {
+	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
 }
 
 func newSegment(text string) segment {

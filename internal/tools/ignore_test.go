@@ -43,6 +43,7 @@ var ignoreTrees = []struct {
 	{"trailing stars", "foo/*\n!foo/bar\n", "foo/ foo/a foo/bar foo/x/ foo/x/y"},
 	{"leading stars and slash", "/**/end\n**/mid/**\n", "end x/end mid/ mid/a x/mid/ x/mid/b"},
 	{"unicode", "ü*\n?é\n", "über aé a/xé"},
+	{"escaped slash", "a\\/b\nc\\\\/d\n", "a/b c/d x/a/b"},
 	{"backslash at the end", "foo\\\n", "foo foo\\"},
 }
 

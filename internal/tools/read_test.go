@@ -298,7 +298,7 @@ func TestSchemas(t *testing.T) {
 					t.Errorf("%s has no description", field)
 				}
 			}
-			if n := len(spec.Description); n < 40 || n > 450 || spec.Set != "builtin" || len(spec.Kinds) != 1 {
+			if n := len(spec.Description); n < 40 || n > 500 || spec.Set != "builtin" || len(spec.Kinds) != 1 {
 				t.Errorf("description of %d bytes, set %q, kinds %v", n, spec.Set, spec.Kinds)
 			}
 		})

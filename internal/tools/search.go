@@ -245,7 +245,7 @@ func aroundMatch(re *regexp.Regexp, line []byte) string {
 
 // A job is one file of a tree.
 type job struct {
-	path string
+	entry
 	done chan found
 }
 
@@ -264,7 +264,8 @@ func searchTree(ctx context.Context, w *walker, q query, add func(rel string, f 
 			s := newSearcher(q)
 			s.full = full
 			for j := range jobs {
-				j.done <- s.open(ctx, w, j.path)
+				j.done <- s.open(ctx, j.entry)
+				j.in.release()
 			}
 		})
 	}
@@ -276,11 +277,13 @@ func searchTree(ctx context.Context, w *walker, q query, add func(rel string, f 
 			if !e.Type().IsRegular() || q.match != nil && !q.match(e.path) {
 				return nil
 			}
-			j := job{e.path, make(chan found, 1)}
+			j := job{e, make(chan found, 1)}
+			e.in.hold()
 			for _, c := range []chan job{ordered, jobs} {
 				select {
 				case c <- j:
 				case <-ctx.Done():
+					e.in.release()
 					return context.Cause(ctx)
 				}
 			}
@@ -302,8 +305,8 @@ func searchTree(ctx context.Context, w *walker, q query, add func(rel string, f 
 	return walkErr
 }
 
-func (s *searcher) open(ctx context.Context, w *walker, name string) found {
-	f, err := w.dir.Open(name)
+func (s *searcher) open(ctx context.Context, e entry) found {
+	f, err := e.in.dir.Open(e.Name())
 	if err != nil {
 		return found{err: err}
 	}

@@ -199,7 +199,8 @@ func TestSubmitPlan(t *testing.T) {
 		{"text with other line ends", m{"plan": strings.ReplaceAll(planText, "\n", "\r\n")}, []string{"1. first"}},
 		{"parts", parts, []string{"# Title\n", "1. first\n2. second\n", "Tools: edit, bash\n", "## Open questions\n\n- Which?\n", "## Risks\n"}},
 		{
-			"parts that look like steps", m{"summary": "Why.\n\n1. no step\n```\nopen", "steps": []any{m{"title": "first", "detail": "```\nopen"}, "second"}},
+			"parts that look like steps",
+			m{"summary": "Why.\n\n1. no step\n```\nopen", "steps": []any{m{"title": "first", "detail": "```\nopen"}, "second"}},
 			[]string{"1. first", "2. second"},
 		},
 		{"file", m{}, []string{"from the file"}},

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sync/atomic"
 
 	"github.com/planmode-dev/planmode/tool"
 )
@@ -40,7 +41,25 @@ type rulesList struct {
 type entry struct {
 	path    string
 	ignored bool // only in a walk that leaves nothing out
+	in      *folder
 	fs.DirEntry
+}
+
+// A folder is an open one, for whoever opens its files. It is closed when the last holder releases it.
+type folder struct {
+	dir     *tool.Dir
+	holders atomic.Int32
+}
+
+func (f *folder) hold() *folder {
+	f.holders.Add(1)
+	return f
+}
+
+func (f *folder) release() {
+	if f.holders.Add(-1) == 0 {
+		_ = f.dir.Close() // it was only read
+	}
 }
 
 // newWalker prepares a walk through a folder that the call declared to read.
@@ -68,30 +87,32 @@ var errStop = errors.New("stop")
 // walk calls visit for each entry, a folder before what is in it. An error of visit ends the walk,
 // except fs.SkipDir, which leaves out the folder.
 func (w *walker) walk(ctx context.Context, visit func(entry) error) error {
-	err := w.folder(ctx, ".", nil, visit)
+	top := (&folder{dir: w.dir}).hold()
+	defer top.release()
+	err := w.folder(ctx, top, ".", nil, visit)
 	if errors.Is(err, errStop) {
 		return nil
 	}
 	return err
 }
 
-func (w *walker) folder(ctx context.Context, name string, rules *rulesList, visit func(entry) error) error {
+func (w *walker) folder(ctx context.Context, in *folder, name string, rules *rulesList, visit func(entry) error) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	entries, err := w.dir.ReadDir(name)
+	entries, err := in.dir.ReadDir(".")
 	if err != nil {
 		if name == "." {
 			return err
 		}
 		w.broken++
 	}
-	rules = w.rulesIn(name, entries, rules)
+	rules = w.rulesIn(in, name, entries, rules)
 	for _, d := range entries {
 		if d.Name() == ".git" {
 			continue
 		}
-		e := entry{path: path.Join(name, d.Name()), DirEntry: d}
+		e := entry{path: path.Join(name, d.Name()), in: in, DirEntry: d}
 		if w.ignores(rules, e.path, d.IsDir()) {
 			if !w.all {
 				w.ignored++
@@ -108,50 +129,56 @@ func (w *walker) folder(ctx context.Context, name string, rules *rulesList, visi
 		if !d.IsDir() {
 			continue
 		}
-		if err := w.folder(ctx, e.path, rules, visit); err != nil {
+		if err := w.below(ctx, e, rules, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// below walks through a folder that the walk has met.
+func (w *walker) below(ctx context.Context, e entry, rules *rulesList, visit func(entry) error) error {
+	dir, err := e.in.dir.OpenDir(e.Name())
+	if err != nil {
+		w.broken++
+		return nil //nolint:nilerr // it is counted, and the walk goes on
+	}
+	in := (&folder{dir: dir}).hold()
+	defer in.release()
+	return w.folder(ctx, in, e.path, rules, visit)
+}
+
 // rulesIn adds what the folder itself says to the rules from outside. A repository in a repository is
 // not governed by the outer one.
-func (w *walker) rulesIn(folder string, entries []fs.DirEntry, rules *rulesList) *rulesList {
-	has := func(name string) bool {
-		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
+func (w *walker) rulesIn(in *folder, name string, entries []fs.DirEntry, rules *rulesList) *rulesList {
+	has := func(file string) bool {
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == file })
 	}
 	if has(".git") {
 		rules = nil
-		if folder == "." {
+		if name == "." {
 			w.above = nil
 		}
-		rules = w.rulesOf(folder, ".git/info/exclude", rules)
+		rules = rulesOf(in, name, ".git/info/exclude", rules)
 	}
 	if has(".gitignore") {
-		rules = w.rulesOf(folder, ".gitignore", rules)
+		rules = rulesOf(in, name, ".gitignore", rules)
 	}
 	return rules
 }
 
-func (w *walker) rulesOf(folder, file string, outer *rulesList) *rulesList {
-	data, ok := w.small(path.Join(folder, file))
-	if !ok {
-		return outer
-	}
-	return &rulesList{folder: folder, rules: parseIgnore(data), outer: outer}
-}
-
-// small reads a file of patterns.
-func (w *walker) small(name string) ([]byte, bool) {
-	const limit = 1 << 20
-	f, err := w.dir.Open(name)
+func rulesOf(in *folder, name, file string, outer *rulesList) *rulesList {
+	const limit = 1 << 20 // far above any list that a person wrote
+	f, err := in.dir.Open(file)
 	if err != nil {
-		return nil, false
+		return outer
 	}
 	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	return data, err == nil && len(data) <= limit
+	if err != nil || len(data) > limit {
+		return outer
+	}
+	return &rulesList{folder: name, rules: parseIgnore(data), outer: outer}
 }
 
 // ignores asks the rules, those of the nearest folder first: the first that mentions the path decides.
