@@ -174,12 +174,12 @@ func alreadyRunning(v *view) int {
 func (s *script) seccomp(v *view) {
 	s.begin("seccomp")
 	raw, err := buildFilter(filterOptions{
-		metadata:  v.mounted() && v.job.View != ReadOnly,
-		loopback:  v.mounted() && v.job.View != ReadOnly,
-		ipc:       v.mounted(),
-		signals:   v.mounted() || v.abi >= 6,
-		truncate:  v.mounted() || v.abi >= 3,
-		terminals: v.job.View != ReadOnly,
+		metadata: v.mounted() && v.job.View != ReadOnly,
+		loopback: v.mounted() && v.job.View != ReadOnly,
+		ipc:      v.mounted(),
+		signals:  v.mounted() || v.abi >= 6,
+		truncate: v.mounted() || v.abi >= 3,
+		writing:  v.job.View != ReadOnly,
 	})
 	if err == nil && v.faults.NoSeccomp {
 		err = unix.EINVAL

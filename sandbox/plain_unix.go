@@ -57,3 +57,21 @@ func (r *Result) setWaitStatus(ws syscall.WaitStatus) {
 		r.Signal = unix.SignalName(ws.Signal())
 	}
 }
+
+// readsOnly reports whether a descriptor can be given away without giving a way to write with it.
+// A terminal counts as one: nothing can be told from it but its input, because the filters refuse
+// every control of it, and copying its input would take what is meant for others.
+func readsOnly(f *os.File) bool {
+	if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		return true
+	}
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	flags := -1
+	if err := conn.Control(func(fd uintptr) { flags, _ = unix.FcntlInt(fd, unix.F_GETFL, 0) }); err != nil {
+		return false
+	}
+	return flags >= 0 && flags&unix.O_ACCMODE == unix.O_RDONLY
+}

@@ -118,6 +118,9 @@ func (j *job) connect(cmd *exec.Cmd) {
 	if j.View == Full {
 		return
 	}
+	if f, ok := j.Stdin.(*os.File); ok && !readsOnly(f) {
+		cmd.Stdin = struct{ io.Reader }{f} // copied through a pipe
+	}
 	same := sameWriter(j.Stdout, j.Stderr)
 	if j.Stdout != nil {
 		cmd.Stdout = &onlyWriter{j.Stdout}

@@ -60,12 +60,12 @@ func is(arg int, values ...uint32) []test {
 
 // filterOptions says what the mounts, namespaces and Landlock below the filter already hold.
 type filterOptions struct {
-	metadata  bool // chmod and its kin reach only what may be changed
-	loopback  bool // the network is a namespace of the run's own
-	ipc       bool // System V IPC and message queues are the run's own
-	signals   bool // signals reach only the run's own processes
-	truncate  bool // truncation is judged by Landlock or by the mounts
-	terminals bool // terminal settings may be changed
+	metadata bool // chmod and its kin reach only what may be changed
+	loopback bool // the network is a namespace of the run's own
+	ipc      bool // System V IPC and message queues are the run's own
+	signals  bool // signals reach only the run's own processes
+	truncate bool // truncation is judged by Landlock or by the mounts
+	writing  bool // there is something that may be written
 }
 
 var errArchitecture = errors.New("no system call table for this architecture")

@@ -14,9 +14,14 @@ var metadataOld = []uintptr{
 	unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT,
 }
 
-func rulesOld(filterOptions) []rule {
-	return []rule{
+func rulesOld(o filterOptions) []rule {
+	rules := []rule{
 		{unix.SYS_MKNOD, nodeTypes(1), denied},
-		{unix.SYS_OPEN, truncatingOpen(1), allow},
+		{unix.SYS_OPEN, o.openTests(1), denied},
+		{unix.SYS_CREAT, plainMode(1), denied},
 	}
+	if o.metadata {
+		rules = append(rules, rule{unix.SYS_CHMOD, plainMode(1), denied})
+	}
+	return rules
 }

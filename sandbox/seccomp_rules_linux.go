@@ -62,7 +62,7 @@ const (
 // ioctls for views in which something may be written: reflinks need a destination that is open
 // for writing, and network ones reach only the run's own loopback.
 var writingIoctls = []uint32{
-	unix.TCSETS, unix.TCSETSW, unix.TCSETSF, unix.FICLONE, unix.FICLONERANGE,
+	unix.FICLONE, unix.FICLONERANGE,
 	unix.SIOCGIFCONF, unix.SIOCGIFFLAGS, unix.SIOCGIFADDR, unix.SIOCGIFINDEX, unix.SIOCGIFMTU, unix.SIOCGIFNAME,
 }
 
@@ -84,7 +84,9 @@ func filterRules(opts filterOptions) []rule {
 	all(denied, refused...)
 	all(denied, refusedOld...)
 	all(noSuch, absent...)
-	if !opts.metadata {
+	if opts.metadata {
+		rules = append(rules, plainModes()...)
+	} else {
 		all(denied, metadata...)
 		all(denied, metadataOld...)
 	}
@@ -108,9 +110,24 @@ func filterRules(opts filterOptions) []rule {
 	)
 	rules = append(rules, opts.network(), opts.ioctl(), opts.fcntl())
 	rules = append(rules, opts.signalling()...)
-	rules = append(rules, opts.truncating()...)
+	rules = append(rules, opts.opening()...)
 	return append(rules, rulesOld(opts)...)
 }
+
+// setID are the bits that let a file be executed with the rights of its owner. A root that may
+// write the workspace could leave such a file there for others.
+const setID = unix.S_ISUID | unix.S_ISGID
+
+func plainModes() []rule {
+	return []rule{
+		{unix.SYS_FCHMOD, plainMode(1), denied},
+		{unix.SYS_FCHMODAT, plainMode(2), denied},
+		{unix.SYS_FCHMODAT2, plainMode(2), denied},
+		{unix.SYS_FILE_SETATTR, nil, denied},
+	}
+}
+
+func plainMode(arg int) []test { return []test{{arg: arg, mask: setID, value: 0, then: allow}} }
 
 const ioprioProcess = 1
 
@@ -134,7 +151,7 @@ func ownProcess(which uint32) []test {
 
 // nodeTypes lets files, FIFOs and sockets be made, and no devices.
 func nodeTypes(arg int) []test {
-	var tests []test
+	tests := []test{{arg: arg, mask: setID, value: 0, differ: true, then: denied}}
 	for _, format := range []uint32{0, unix.S_IFREG, unix.S_IFIFO, unix.S_IFSOCK} {
 		tests = append(tests, test{arg: arg, mask: unix.S_IFMT, value: format, then: allow})
 	}
@@ -153,7 +170,7 @@ func (o filterOptions) network() rule {
 
 func (o filterOptions) ioctl() rule {
 	allowed := readingIoctls
-	if o.terminals {
+	if o.writing {
 		allowed = append(append([]uint32{}, readingIoctls...), writingIoctls...)
 	}
 	return rule{unix.SYS_IOCTL, is(1, allowed...), notTTY}
@@ -189,20 +206,24 @@ func (o filterOptions) signalling() []rule {
 	}
 }
 
-// truncating refuses O_TRUNC without O_WRONLY, which truncates although Landlock before ABI 3 sees
-// a reading open, and there also truncate and openat2, whose flags lie in memory.
-func (o filterOptions) truncating() []rule {
-	rules := []rule{{unix.SYS_OPENAT, truncatingOpen(2), allow}}
+// opening refuses O_TRUNC without O_WRONLY, which truncates although Landlock before ABI 3 sees a
+// reading open, and there also truncate; and files that are created with set-ID bits. openat2 is
+// answered as by an older kernel, because its arguments lie in memory.
+func (o filterOptions) opening() []rule {
+	rules := []rule{{unix.SYS_OPENAT, o.openTests(2), denied}, {unix.SYS_OPENAT2, nil, noSuch}}
 	if !o.truncate {
-		rules = append(rules, rule{unix.SYS_TRUNCATE, nil, denied}, rule{unix.SYS_OPENAT2, nil, noSuch})
+		rules = append(rules, rule{unix.SYS_TRUNCATE, nil, denied})
 	}
 	return rules
 }
 
-func truncatingOpen(arg int) []test {
+// openTests judges the flags and, where a file is created, the mode that follows them.
+func (o filterOptions) openTests(flags int) []test {
 	const mask = unix.O_ACCMODE | unix.O_TRUNC
 	return []test{
-		{arg: arg, mask: mask, value: unix.O_RDONLY | unix.O_TRUNC, then: noAccess},
-		{arg: arg, mask: mask, value: unix.O_ACCMODE | unix.O_TRUNC, then: noAccess},
+		{arg: flags, mask: mask, value: unix.O_RDONLY | unix.O_TRUNC, then: noAccess},
+		{arg: flags, mask: mask, value: unix.O_ACCMODE | unix.O_TRUNC, then: noAccess},
+		{arg: flags, mask: unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY, value: 0, then: allow},
+		{arg: flags + 1, mask: setID, value: 0, then: allow},
 	}
 }
