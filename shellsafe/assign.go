@@ -1,6 +1,7 @@
 package shellsafe
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -65,6 +66,9 @@ func steers(name string, val *word, exported bool) string {
 	if harmlessVars[name] || strings.HasPrefix(name, "LC_") {
 		return ""
 	}
+	if name == "PATH" && val != nil && val.lit && systemPath(val.text) {
+		return ""
+	}
 	if why, ok := steeringVars[name]; ok {
 		if val != nil && val.lit && quietValue(name, val.text) {
 			return ""
@@ -88,6 +92,16 @@ func steers(name string, val *word, exported bool) string {
 		}
 	}
 	return ""
+}
+
+// systemPath reports whether a search path has only directories of the system.
+func systemPath(s string) bool {
+	for dir := range strings.SplitSeq(s, ":") {
+		if !slices.Contains(systemDirs, dir+"/") {
+			return false
+		}
+	}
+	return true
 }
 
 // quietValue accepts the values that turn a pager or an editor off.

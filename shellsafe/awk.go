@@ -15,7 +15,23 @@ var awkRow = row{
 		{"-D? --debug?", Contained, "starts a debugger", ""},
 		{"-W=", Contained, "is a setting that may run or write", ""},
 	},
-	check: checkAwk,
+	judge: judgeAwk,
+}
+
+func judgeAwk(a *analyzer, c *call) {
+	for i, w := range c.words {
+		inplace := w.lit && (w.text == "-iinplace" || w.text == "--include=inplace")
+		if w.lit && (w.text == "-i" || w.text == "--include") && i+1 < len(c.words) {
+			inplace = strings.HasPrefix(c.words[i+1].text, "inplace")
+		}
+		if inplace {
+			a.reportWord(Write, w, c.path, "`-i inplace` edits the files in place", "leave it out: the result goes to standard output")
+			return
+		}
+	}
+	if a.options(c) {
+		checkAwk(a, c)
+	}
 }
 
 func checkAwk(a *analyzer, c *call) {

@@ -50,7 +50,7 @@ var builtinRows = []row{
 	{name: "fc", doc: "edits and runs old commands", judge: judgeFc},
 	{name: "bind", doc: "binds keys", opts: "-lpPsSvV -m= -q=", max: -1, maxWhy: "binds a key", maxV: Contained},
 	{
-		name: "complete compopt", doc: "sets completions", opts: "-p", max: 0, verdict: Read,
+		name: "complete compopt", doc: "sets completions", opts: "-p",
 		bad: []bad{{"-C= -F= -W=", Contained, "runs a command or expands a text", ""}},
 	},
 	{

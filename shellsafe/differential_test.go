@@ -136,3 +136,14 @@ func TestCorpusUnderBash(t *testing.T) {
 		}
 	}
 }
+
+// TestOddCorners runs the lines of bash.txt that are judged Read.
+func TestOddCorners(t *testing.T) {
+	f := newFixture(t)
+	for _, l := range readLines(t, "bash.txt") {
+		line := unescapeLine.Replace(l)
+		if Analyze(line, nil).Verdict == Read && f.runs(t, line) {
+			f = newFixture(t)
+		}
+	}
+}

@@ -28,12 +28,14 @@ var findRuns = map[string]bool{"-exec": true, "-execdir": true, "-ok": true, "-o
 
 func judgeFind(a *analyzer, c *call) {
 	nodash := true // every starting point is known not to look like an option
+	rel := true    // and not to lie in /dev
 	for i := 0; i < len(c.words); i++ {
 		w := c.words[i]
 		if !w.lit {
 			if !a.findWord(c, w) {
 				return
 			}
+			rel = rel && offDev(w)
 			continue
 		}
 		s := w.text
@@ -52,12 +54,12 @@ func judgeFind(a *analyzer, c *call) {
 			a.reportWord(Write, w, c.path, "`find -delete` deletes what it finds", "drop -delete: the names are printed")
 			return
 		case findRuns[s]:
-			i = a.findExec(c, i, nodash)
+			i = a.findExec(c, i, word{nodash: nodash, rel: rel})
 			if i < 0 {
 				return
 			}
 		case s == "-files0-from":
-			nodash = false
+			nodash, rel = false, false
 			i++
 		case findWrites[s] > 0:
 			if i+1 >= len(c.words) || !c.words[i+1].lit || !sinks[c.words[i+1].text] {
@@ -68,6 +70,8 @@ func judgeFind(a *analyzer, c *call) {
 		case strings.HasPrefix(s, "-"):
 			a.reportWord(Contained, w, c.path, quote(s)+" is not known to be a read-only action of `find`", "")
 			return
+		default:
+			rel = rel && offDev(w) && s != "/"
 		}
 	}
 }
@@ -98,8 +102,9 @@ func findGlob(w word) bool {
 	return strings.ContainsAny(w.suffix, "./_ABCDEFGHIJKLMNOPQRSTUVWXYZ123456789")
 }
 
-// findExec judges the program of an -exec that stands at i and returns the index of its last word.
-func (a *analyzer) findExec(c *call, i int, nodash bool) int {
+// findExec judges the program of an -exec that stands at i and returns the index of its last word. What
+// is known of the names found is in found.
+func (a *analyzer) findExec(c *call, i int, found word) int {
 	action := c.words[i]
 	var inner []word
 	end := -1
@@ -113,7 +118,7 @@ func (a *analyzer) findExec(c *call, i int, nodash bool) int {
 			before, _, _ := strings.Cut(w.text, "{}")
 			_, after, _ := strings.Cut(w.text, "{}")
 			w.lit, w.text, w.suffix = false, before, after
-			w.nodash = before == "" && nodash
+			w.nodash, w.rel = before == "" && found.nodash, before == "" && found.rel
 			w.src = nil
 		}
 		inner = append(inner, w)
@@ -124,4 +129,50 @@ func (a *analyzer) findExec(c *call, i int, nodash bool) int {
 	}
 	a.program(inner, stdio{outPiped: c.io.outPiped})
 	return end
+}
+
+// judgeFd judges fd, of which -x and -X run what follows on what it finds, up to a semicolon.
+func judgeFd(a *analyzer, c *call) {
+	for i, w := range c.words {
+		if w.lit && w.text == "--" {
+			break
+		}
+		if !w.lit || w.text != "-x" && w.text != "-X" && w.text != "--exec" && w.text != "--exec-batch" {
+			continue
+		}
+		end := i + 1
+		for end < len(c.words) && !(c.words[end].lit && c.words[end].text == ";") {
+			end++
+		}
+		inner := fdWords(c.words[i+1 : end])
+		if len(inner) == 0 {
+			break
+		}
+		a.wrapped(c, inner, stdio{outPiped: c.io.outPiped})
+		rest := append([]word(nil), c.words[:i]...)
+		c.words = append(rest, c.words[min(end+1, len(c.words)):]...)
+		judgeFd(a, c)
+		return
+	}
+	a.options(c)
+}
+
+// fdWords puts unknown words in place of fd's placeholders, or one at the end where there is none.
+func fdWords(words []word) []word {
+	var out []word
+	replaced := false
+	for _, w := range words {
+		for _, p := range []string{"{}", "{/}", "{//}", "{.}", "{/.}"} {
+			if before, _, ok := strings.Cut(w.text, p); ok {
+				w.lit, w.viaVar, w.text, w.suffix, w.src, w.num = false, false, before, "", nil, false
+				replaced = true
+			}
+		}
+		out = append(out, w)
+	}
+	if len(out) > 0 && !replaced {
+		last := out[len(out)-1]
+		out = append(out, word{split: true, appended: true, off: last.off, end: last.end})
+	}
+	return out
 }

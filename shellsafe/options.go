@@ -245,6 +245,10 @@ func (p *optionParser) run() bool {
 func (p *optionParser) vague(w word) bool {
 	hint := "put `--` in front of it"
 	switch {
+	case w.appended:
+		p.a.reportWord(Contained, w, p.c.path, "what "+quote(p.a.wordText(w))+" adds may become an option of "+quote(p.c.path),
+			"end the options with `--`, or use `find … -print0 | xargs -0`")
+		return false
 	case w.glob:
 		hint = "write the pattern with a directory, such as `./*`, or put `--` in front of it"
 	case w.split:

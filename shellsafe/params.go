@@ -101,7 +101,8 @@ func (a *analyzer) expOperator(p *syntax.ParamExp, name string, v value, quoted 
 // indirect handles ${!x} and ${!x[@]} and ${!x*}.
 func (a *analyzer) indirect(p *syntax.ParamExp, v value) value {
 	if p.Names != 0 || p.Index != nil && v.multi && p.Exp == nil && p.Slice == nil && p.Repl == nil {
-		return value{multi: true} // names of variables, keys of an array
+		// Names of variables, or the keys of an array, which are numbers unless it is associative.
+		return value{multi: true, num: p.Names == 0 && !a.isAssoc(p.Param.Value)}
 	}
 	r := a.resolve(p.Param.Value)
 	if !r.known || !syntax.ValidName(r.text) || p.Exp != nil || p.Slice != nil || p.Repl != nil {

@@ -70,6 +70,8 @@ type index struct {
 	rows map[string]*row
 	// shell marks the rows of what only a shell has.
 	shell map[*row]bool
+	// wrapper marks the rows of what runs other programs.
+	wrapper map[*row]bool
 	// short are the names "-a" and so on, which are wanted often.
 	short [128]string
 }
@@ -94,7 +96,11 @@ var programs = sync.OnceValue(func() *index {
 			}
 		}
 	}
-	x := &index{rows: m, shell: shell}
+	wrapper := make(map[*row]bool, len(wrapperRows))
+	for i := range wrapperRows {
+		wrapper[&wrapperRows[i]] = true
+	}
+	x := &index{rows: m, shell: shell, wrapper: wrapper}
 	for c := range x.short {
 		x.short[c] = "-" + string(rune(c))
 	}

@@ -7,7 +7,7 @@ import (
 
 // CheckRule says whether a rule can be honoured. A program that runs others (shells, interpreters,
 // wrappers, package runners) cannot be vouched for without naming a sub-command, and one that is there
-// to change things cannot be vouched for at all.
+// to change things cannot be vouched for at all. One that is judged by its options needs no voucher.
 func CheckRule(r Rule) error { return programs().checkRule(&r) }
 
 func (x *index) checkRule(r *Rule) error {
@@ -28,7 +28,7 @@ func (x *index) checkRule(r *Rule) error {
 	if row == nil {
 		return nil
 	}
-	if listed(unvouchable, r.Program) || x.shell[row] || row.judge != nil {
+	if listed(unvouchable, r.Program) || x.shell[row] || x.wrapper[row] || row.judge != nil {
 		return fmt.Errorf("shellsafe: %q runs whatever it is told and cannot be vouched for", r.Program)
 	}
 	for _, name := range r.Sub {
@@ -37,6 +37,9 @@ func (x *index) checkRule(r *Rule) error {
 			break
 		}
 		row = next
+	}
+	if row.effect() == Read && len(row.subs) == 0 {
+		return fmt.Errorf("shellsafe: %q is judged by its options, and what is refused of it writes or runs something", r.Program)
 	}
 	if row.effect() == Write {
 		return fmt.Errorf("shellsafe: %q %s and cannot be vouched for", strings.Join(append([]string{r.Program}, r.Sub...), " "), row.doc)

@@ -207,7 +207,7 @@ var buildRows = []row{
 var dataRows = []row{
 	{name: "jq jaq gojq", doc: "filters JSON", open: true},
 	{
-		name: "yq", doc: "filters YAML", opts: "-rcsnejPNMCIyYSjaAMtvVhxl -o= -p= -I= --raw-output --compact-output --slurp --null-input --exit-status --prettyPrint --no-doc --no-colors --colors --indent= --output-format= --input-format= --unwrapScalar? --arg= --tojson --yaml-output --yml-output --yaml-roundtrip --version --help --header-preprocess --verbose --string-interpolation --xml-attribute-prefix= --xml-content-name= --csv-auto-parse --security-disable-env-ops --security-disable-file-ops",
+		name: "yq", doc: "filters YAML", opts: "-rcnejPNMCIyYSjaAMtvVhxl -o= -p= -I= --raw-output --compact-output --slurp --null-input --exit-status --prettyPrint --no-doc --no-colors --colors --indent= --output-format= --input-format= --unwrapScalar? --arg= --tojson --yaml-output --yml-output --yaml-roundtrip --version --help --header-preprocess --verbose --string-interpolation --xml-attribute-prefix= --xml-content-name= --csv-auto-parse --security-disable-env-ops --security-disable-file-ops",
 		bad: []bad{
 			{"-i --inplace --in-place", Write, "edits the file in place", "leave -i out: the result goes to standard output"},
 			{"-s= --split-exp= --split-exp-file=", Write, "writes files", "leave it out"},
@@ -225,13 +225,17 @@ var dataRows = []row{
 			name: "sel select fo format el elements esc escape unesc unescape val validate c14n pyx", open: true,
 			bad: []bad{{"--net", Network, "may fetch", "leave it out"}},
 		},
-		{name: "ed edit", style: first, opts: "-P -S -O -N=", doc: "edits XML", verdict: Read, check: checkXmlEd},
+		{
+			name: "ed edit", style: first, opts: "-P -S -O -N=", doc: "edits XML", check: checkXmlEd,
+			bad: []bad{{"-L --inplace", Write, "edits the file in place", "leave -L out: the result goes to standard output"}},
+		},
 	}},
 	{name: "csvcut csvgrep csvlook csvstat csvsort csvjson in2csv csvformat csvjoin csvstack", doc: "reads tables", verdict: Contained},
 	{name: "xsv", doc: "reads tables", style: first, noSub: Read, subs: []row{{name: "headers count select search slice stats table frequency flatten sample cat fmt join sort", opts: "-d= -n -i -l= -s= -e= -c= --delimiter= --no-headers --select= --limit= --start= --end= --len= --index= -v --invert-match -R -N --numeric --reverse", bad: []bad{{"-o= --output=", Write, "writes a file", "leave it out"}}}}},
 	{name: "sqlite3", doc: "runs SQL", judge: judgeSqlite},
 	{name: "duckdb", doc: "runs SQL", verdict: Contained, info: "--version -version"},
-	{name: "jsonlint json_pp json_xs prettyjson", doc: "formats JSON", opts: "-f= -t= -c -q -s --quiet --sort-keys -json_opt= --compact -V -v", bad: []bad{{"-i --in-place", Write, "edits the file in place", "leave it out"}}},
+	{name: "json_pp", doc: "formats JSON", style: loose, opts: "-f= -t= -json_opt= -V -v"},
+	{name: "jsonlint prettyjson", doc: "formats JSON", opts: "-c -q -s --quiet --sort-keys --compact -V -v", bad: []bad{{"-i --in-place", Write, "edits the file in place", "leave it out"}}},
 	{name: "exiftool", doc: "can write files", verdict: Contained},
 	{name: "identify", doc: "can run helpers", verdict: Contained},
 	{name: "convert magick mogrify ffmpeg ffprobe sox", doc: "writes files or runs helpers", verdict: Contained, info: "-version --version"},

@@ -52,7 +52,7 @@ var containerRows = []row{
 		doc:  "acts on machines, clusters or registries", verdict: Network, info: "--version version",
 	},
 	{name: "crictl ctr runc crun lxc lxc-ls systemd-nspawn bwrap", doc: "acts on containers", verdict: Write, info: "--version"},
-	{name: "terraform tofu terragrunt pulumi cdk sam serverless", doc: "acts on infrastructure", style: first, verdict: Network, noSub: Read, info: "-version --version version -v -help --help", opts: "-chdir=", subs: []row{
+	{name: "terraform tofu terragrunt pulumi cdk sam serverless", doc: "acts on infrastructure", style: dash, verdict: Network, noSub: Read, info: "-version --version version -v -help --help", opts: "-chdir=", subs: []row{
 		{name: "version", style: dash, opts: "-json"},
 		{name: "fmt", style: dash, opts: "-check -diff -recursive -list= -no-color -write=", check: checkTerraformFmt},
 		{name: "validate providers graph", doc: "runs providers", verdict: Contained},

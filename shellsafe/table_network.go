@@ -25,7 +25,7 @@ var networkRows = []row{
 	},
 	{name: "getent", doc: "asks the name services", check: checkGetent, opts: "-i -A -s= --no-idn --no-addrconfig --service="},
 	{
-		name: "ss", doc: "lists sockets", opts: "-hVHOnraloemipTsEZzNb460tudwxSMOB -A= -f= -F= -N= --help --version --no-header --oneline --numeric --resolve --all --listening --options --extended --memory --processes --threads --info --summary --tipcinfo --tos --cgroup --context --contexts --bpf --events --ipv4 --ipv6 --packet --tcp --mptcp --sctp --udp --dccp --raw --unix --tipc --vsock --xdp --family= --query= --socket= --filter= --inet-sockopt --bound-inactive",
+		name: "ss", doc: "lists sockets", opts: "-hVHOnraloemipTsEZzb460tudwxSMB -A= -f= -F= -N= --help --version --no-header --oneline --numeric --resolve --all --listening --options --extended --memory --processes --threads --info --summary --tipcinfo --tos --cgroup --context --contexts --bpf --events --ipv4 --ipv6 --packet --tcp --mptcp --sctp --udp --dccp --raw --unix --tipc --vsock --xdp --family= --query= --socket= --filter= --inet-sockopt --bound-inactive",
 		bad: []bad{
 			{"-K --kill", Write, "closes sockets", "leave it out"},
 			{"-D= --diag=", Write, "writes a file", "leave it out"},
@@ -37,7 +37,10 @@ var networkRows = []row{
 	{name: "iwconfig route", doc: "changes the network's settings", opts: "-n -e -ee -4 -6 -v", max: -1, maxWhy: "changes a setting"},
 	{name: "arp", doc: "changes the table", opts: "-a -n -e -v -i= --numeric --all", max: 1, maxWhy: "changes the table"},
 	{name: "ethtool iw nmcli networkctl wpa_cli rfkill brctl bridge tc wg", doc: "may change the network's settings", verdict: Contained},
-	{name: "iptables ip6tables iptables-save ip6tables-save", doc: "changes the firewall", opts: "-L -S -n -v -x -t= -w? -4 -6 --list --list-rules --numeric --verbose --exact --table= --line-numbers --wait? --version -V -c", check: checkIptables},
+	{
+		name: "iptables ip6tables iptables-save ip6tables-save", doc: "changes the firewall", opts: "-L -S -n -v -x -t= -w? -4 -6 --list --list-rules --numeric --verbose --exact --table= --line-numbers --wait? --version -V -c", check: checkIptables,
+		bad: []bad{{"-A -C -D -I -R -F -Z -N -X -P -E --append --check --delete --insert --replace --flush --zero --new-chain --delete-chain --policy --rename-chain --set-counters", Write, "changes the firewall", "list with -L or -S"}},
+	},
 	{
 		name: "nft", doc: "changes the firewall", style: first, verdict: Write, noSub: Contained, opts: "-a -n -j -s -S -y -N -p -t --handle --numeric --json --stateless --service --reversedns --terse",
 		subs: []row{{name: "list", open: true}},

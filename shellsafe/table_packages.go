@@ -27,10 +27,10 @@ var packageRows = []row{
 	{name: "apt-mark", doc: "marks packages", style: first, verdict: Write, noSub: Read, subs: []row{{name: "showauto showmanual showhold", open: true}}},
 	{name: "rpm", doc: "changes packages", opts: "-q -a -i -l -f -p -c -d -R -v -V -K --query --all --info --list --file --package --provides --requires --whatprovides --whatrequires --changelog --last --qf= --queryformat= --version --verify --scripts --triggers --conflicts --obsoletes", check: checkRpm},
 	{
-		name: "yum dnf zypper pacman apk emerge xbps-install portage snap flatpak brew port nix-env guix choco scoop winget mas", doc: "changes packages or connects", style: first, verdict: Network, noSub: Contained, info: "--version -V --help",
+		name: "yum dnf zypper pacman apk emerge xbps-install portage snap flatpak brew port nix-env guix choco scoop winget mas", doc: "changes packages or connects", style: first, verdict: Network, noSub: Contained, info: "--version -V --help --prefix --cellar --repository",
 		hint: "list with the plain sub-command that only looks",
 		subs: []row{
-			{name: "list ls --prefix --cellar --repository -Q -Qi -Ql -Qs -Qo -Qe", opts: "-1 -l -v -a -q --installed --versions --formula --cask --full-name --pinned --user --system --app --runtime"},
+			{name: "list ls", opts: "-1 -l -v -a -q --installed --versions --formula --cask --full-name --pinned --user --system --app --runtime"},
 			{name: "leaves deps uses", opts: "--installed --tree --include-build -r --formula --cask"},
 		},
 	},

@@ -23,7 +23,7 @@ var searchRows = []row{
 		},
 	},
 	{
-		name: "fd fdfind", doc: "searches for files", opts: "-0HILuUsighFlapqV1S -d= -t= -e= -E= -c= -j= -o= -C= --hidden --no-hidden --no-ignore --ignore --no-ignore-vcs --no-ignore-parent " +
+		name: "fd fdfind", doc: "searches for files", judge: judgeFd, opts: "-0HILuUsighFlapqV1S -d= -t= -e= -E= -c= -j= -o= -C= --hidden --no-hidden --no-ignore --ignore --no-ignore-vcs --no-ignore-parent " +
 			"--unrestricted --case-sensitive --ignore-case --glob --regex --fixed-strings --and= --absolute-path --relative-path --list-details --follow --no-follow --full-path " +
 			"--print0 --max-depth= --min-depth= --exact-depth= --exclude= --prune --type= --extension= --size= --changed-within= --changed-before= --newer= --older= --change-newer-than= --change-older-than= --owner= --format= " +
 			"--color= --hyperlink? --threads= --max-buffer-time= --max-results= --quiet --show-errors --base-directory= --path-separator= --search-path= --strip-cwd-prefix? --one-file-system --no-ignore-file --ignore-file= --no-require-git --no-global-ignore-file --help --version --batch-size= --ignore-contain=",

@@ -54,7 +54,7 @@ var systemRows = []row{
 	{name: "service rc-service initctl sv launchctl", doc: "changes services", verdict: Write, info: "--version list"},
 	{name: "rc-status", doc: "lists services", open: true},
 	{
-		name: "journalctl", doc: "reads the journal", opts: "-aefklmnNqrxbDFgGIipStuUMv -b? -n? -u= -t= -p= -o= -S= -U= -c= -g= -D= -F= -T= --all --catalog --pager-end --no-pager --follow --no-tail --lines? --reverse --output= --output-fields= --utc --no-hostname --no-full --full --quiet --merge --boot? --list-boots --dmesg --unit= --user-unit= --identifier= --exclude-identifier= --priority= --facility= --grep= --case-sensitive? --since= --until= --cursor= --after-cursor= --show-cursor --system --user --directory= --file= --root= --namespace= --header --disk-usage --list-namespaces --fields --field= --verify --list-catalog --dump-catalog --help --version -h --truncate-newline",
+		name: "journalctl", doc: "reads the journal", opts: "-aefklmNqrx -b? -n? -u= -t= -p= -o= -S= -U= -c= -g= -D= -F= -T= -i= --all --catalog --pager-end --no-pager --follow --no-tail --lines? --reverse --output= --output-fields= --utc --no-hostname --no-full --full --quiet --merge --boot? --list-boots --dmesg --unit= --user-unit= --identifier= --exclude-identifier= --priority= --facility= --grep= --case-sensitive? --since= --until= --cursor= --after-cursor= --show-cursor --system --user --directory= --file= --root= --namespace= --header --disk-usage --list-namespaces --fields --field= --verify --list-catalog --dump-catalog --help --version -h --truncate-newline",
 		bad: []bad{
 			{"--vacuum-size= --vacuum-time= --vacuum-files= --rotate --flush --sync --relinquish-var --smart-relinquish-var --update-catalog --setup-keys --force --cursor-file= --interval=", Write, "changes the journal's files", "leave it out"},
 			{"-M= --machine= --image=", Contained, "reads another system", "leave it out"},
@@ -86,7 +86,7 @@ var systemRows = []row{
 	writes("reboot shutdown halt poweroff init telinit kexec pm-suspend rtcwake logoff", "stops the machine"),
 	writes("modprobe insmod rmmod depmod udevadm update-grub grub-install mkinitcpio dracut update-initramfs", "changes the kernel's modules or the start"),
 	{name: "ldconfig", doc: "writes the loader's cache", verdict: Write, info: "-p --print-cache -V --version", hint: "list with `ldconfig -p`"},
-	{name: "update-alternatives alternatives", doc: "changes links", style: first, verdict: Write, opts: "--display --list --query --get-selections"},
+	{name: "update-alternatives alternatives", doc: "changes links", style: first, opts: "--display= --list= --query= --get-selections", check: checkAlternatives},
 	{name: "stty", doc: "changes the terminal", verdict: Write, info: "-a -g size"},
 	{name: "ldd", doc: "may run the file it is given", verdict: Contained, info: "--version", hint: "use `objdump -p FILE` or `readelf -d FILE`"},
 	{name: "hwclock tzselect setterm loadkeys xrandr xset setxkbmap gsettings dconf kwriteconfig5 networksetup scutil nvram pmset", doc: "changes settings", verdict: Write, info: "--version --help"},
@@ -157,4 +157,10 @@ func judgeKill(a *analyzer, c *call) {
 		}
 	}
 	a.reportWord(Write, c.name, c.path, "`kill` sends a signal", "look with `ps` or `kill -0 PID`")
+}
+
+func checkAlternatives(a *analyzer, c *call) {
+	if len(c.opts) == 0 || len(c.operands) > 0 {
+		a.reportWord(Write, c.name, c.path, quote(c.path)+" changes links", "look with --display NAME")
+	}
 }

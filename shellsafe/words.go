@@ -29,6 +29,8 @@ type word struct {
 	rel bool
 	// viaVar: text is known through a variable's assignment, which may not have happened.
 	viaVar bool
+	// appended: added by xargs or fd behind what is written.
+	appended bool
 
 	off, end int
 	src      *syntax.Word

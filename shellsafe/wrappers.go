@@ -179,7 +179,7 @@ func judgeXargs(a *analyzer, c *call) {
 	}
 	first := feedValue(a, c)
 	if !replaces {
-		w := word{split: true, off: c.name.off, end: c.name.end}
+		w := word{split: true, appended: true, off: c.name.off, end: c.name.end}
 		if first.nodash {
 			w = word{glob: true, nodash: true, rel: first.rel, off: c.name.off, end: c.name.end}
 		}

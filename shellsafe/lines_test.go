@@ -1,0 +1,176 @@
+package shellsafe
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+var unescapeLine = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r")
+
+// readLines reads a list of lines from testdata; the comment stands at its head.
+func readLines(t testing.TB, name string) []string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	for len(lines) > 0 && strings.HasPrefix(lines[0], "# ") {
+		lines = lines[1:]
+	}
+	if len(lines) < 100 {
+		t.Fatalf("%s has only %d lines", name, len(lines))
+	}
+	return lines
+}
+
+func TestReadLines(t *testing.T) {
+	for _, l := range readLines(t, "read.txt") {
+		line := unescapeLine.Replace(l)
+		if r := Analyze(line, nil); r.Verdict != Read {
+			t.Errorf("%q is %s: %s (%s)", line, r.Verdict, r.Reason, r.Row)
+		}
+	}
+}
+
+// TestRefusedLines holds the verdict of every line and that each refusal explains itself.
+func TestRefusedLines(t *testing.T) {
+	for _, l := range readLines(t, "refused.txt") {
+		want, l, ok := strings.Cut(l, "\t")
+		if !ok {
+			t.Fatalf("no verdict in %q", l)
+		}
+		line := unescapeLine.Replace(l)
+		r := Analyze(line, nil)
+		if r.Verdict.String() != want {
+			t.Errorf("%q is %s, want %s (%s)", line, r.Verdict, want, r.Reason)
+		}
+		checkPromises(t, line, r)
+	}
+}
+
+// checkPromises holds what every result promises.
+func checkPromises(t testing.TB, line string, r Result) {
+	t.Helper()
+	if r.Verdict == Read {
+		if r != (Result{Verdict: Read}) {
+			t.Errorf("%q is read, yet has %+v", line, r)
+		}
+		return
+	}
+	if r.Reason == "" || r.Row == "" {
+		t.Errorf("%q is %s without a reason or a row: %+v", line, r.Verdict, r)
+	}
+	end := r.At.Offset + len(r.At.Text)
+	if r.At.Offset < 0 || end > len(line) || line[r.At.Offset:end] != r.At.Text {
+		t.Errorf("%q: the span %+v is not in the line", line, r.At)
+	}
+}
+
+func TestFindingsPoint(t *testing.T) {
+	for _, c := range []struct{ line, at, row, hint string }{
+		{"ls | sort -o out.txt f", "-o", "sort", "drop -o"},
+		{"git status && git branch topic", "topic", "git branch", "git branch --list"},
+		{"git checkout -- README.md", "checkout", "git checkout", "git show REV:FILE"},
+		{"sed -i s/a/b/ f", "-i", "sed", "sed -n"},
+		{"ls | tee out", "out", "tee", "leave `tee` out"},
+		{"echo hi > f", "> f", "redirect", "leave the redirection out"},
+		{"bash -c 'ls; rm x'", "'ls; rm x'", "rm", ""},
+		{"x=1; PATH=. ls", "PATH=.", "assignment", "leave the assignment out"},
+		{"find . -delete", "-delete", "find", "drop -delete"},
+		{"curl -s http://h/", "curl", "curl", "tool that fetches"},
+		{"ls $(rm x)", "rm", "rm", ""},
+		{"git log \"$r\"", `"$r"`, "git log", "--"},
+	} {
+		r := Analyze(c.line, nil)
+		if r.At.Text != c.at || r.Row != c.row || !strings.Contains(r.Hint, c.hint) {
+			t.Errorf("%q: at %q by %q with hint %q; want %q, %q, %q", c.line, r.At.Text, r.Row, r.Hint, c.at, c.row, c.hint)
+		}
+		checkPromises(t, c.line, r)
+	}
+}
+
+// TestWorstDecides: Network before Write before Contained before Read, wherever they stand.
+func TestWorstDecides(t *testing.T) {
+	parts := map[Verdict]string{Read: "ls", Contained: "make", Write: "rm x", Network: "curl h"}
+	for v1, p1 := range parts {
+		for v2, p2 := range parts {
+			for _, op := range []string{"; ", " | ", " && ", " || ", "\n"} {
+				if got := Analyze(p1+op+p2, nil).Verdict; got != min(v1, v2) {
+					t.Errorf("%q is %s, want %s", p1+op+p2, got, min(v1, v2))
+				}
+			}
+		}
+	}
+}
+
+func TestInvalid(t *testing.T) {
+	for _, line := range []string{
+		"", " \n\t", "# nothing", "ls \r\n", "ls\x00", "ls \x1b[m", "ls \x7f", "ls \u0085", "ls \xff", "ls 'a", "ls )", "if ls", "ls | ", "((", "ls #x\\\nrm y",
+		strings.Repeat("a", MaxLen+1),
+	} {
+		r := Analyze(line, nil)
+		if r.Verdict != Invalid {
+			t.Errorf("%.40q is %s", line, r.Verdict)
+		}
+		checkPromises(t, line, r)
+	}
+	if r := Analyze(strings.Repeat("ls;", MaxLen/3), nil); r.Verdict != Read {
+		t.Errorf("%d bytes: %s", MaxLen, r.Reason)
+	}
+	if r := Analyze("ls", &Options{Dialect: 99}); r.Verdict != Invalid {
+		t.Errorf("an unknown dialect is %s", r.Verdict)
+	}
+}
+
+// TestComplexity: a line that is made to be judged for ever is refused.
+func TestComplexity(t *testing.T) {
+	var b strings.Builder
+	for i := range 9 {
+		name := string(rune('a' + i))
+		next := "f" + string(rune('b'+i))
+		b.WriteString("f" + name + "() { " + strings.Repeat(next+" $1; ", 80) + "}; ")
+	}
+	b.WriteString("fa x")
+	if r := Analyze(b.String(), nil); r.Verdict == Read {
+		t.Error("read")
+	}
+	for _, line := range []string{strings.Repeat("{", 4000) + "a,b" + strings.Repeat("}", 4000), strings.Repeat("eval ", 1900) + "ls", strings.Repeat("env ", 2000) + "ls"} {
+		if r := Analyze(line, nil); r.Verdict == Read {
+			t.Errorf("%.20q… is read", line)
+		}
+	}
+}
+
+func TestPOSIX(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		want Verdict
+	}{
+		{"ls | head -3", Read},
+		{`for f in *.go; do wc -l "$f"; done`, Read},
+		{"[ -f x ] && cat x", Read},
+		{"x=1; echo $((x+1))", Read},
+		{"ls >/dev/null 2>&1", Read},
+		{"f() { ls; }; f", Read},
+		{"export FOO=1; echo $FOO", Read},
+		{"command -v git", Read},
+		{"ls &>/dev/null", Invalid},      // not the grammar
+		{"[[ -f x ]]", Contained},        // a program's name
+		{"$'touch' x", Contained},        // a dollar and a word, or one word
+		{"echo $'a'", Read},              // harmless either way
+		{"{rm,x}", Contained},            // expanded by some shells
+		{"source x", Contained},          // no such thing, or bash
+		{"diff <(ls) x", Invalid},        // not the grammar
+		{"cat <<< x", Invalid},           //
+		{"a=(1 2)", Invalid},             //
+		{"rm x", Write},                  //
+		{"eval 'ls() { rm x; }'", Write}, //
+		{"exec() { ls; }; exec rm x", Write},
+	} {
+		if r := Analyze(c.line, &Options{Dialect: POSIX}); r.Verdict != c.want {
+			t.Errorf("%q is %s, want %s (%s)", c.line, r.Verdict, c.want, r.Reason)
+		}
+	}
+}
