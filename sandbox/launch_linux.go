@@ -207,6 +207,9 @@ func (v *view) runLinked(ctx context.Context, path string, link *link) (Result, 
 	case limit != "":
 		return r, fmt.Errorf("sandbox: stopped: %s", limit)
 	case err != nil && state == nil: // namespaces refused, or no process to be had
+		if errno := syscall.Errno(0); errors.As(err, &errno) {
+			err = fmt.Errorf("clone: %w", errno)
+		}
 		return r, &setupError{v.level, "start", err}
 	case err != nil:
 		return r, err
@@ -242,9 +245,17 @@ func (v *view) helperAttr() *syscall.SysProcAttr {
 	attr.GidMappings = idMappings("/proc/self/gid_map", os.Getegid())
 	attr.GidMappingsEnableSetgroups = os.Geteuid() == 0
 	if os.Geteuid() != 0 {
-		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN}
+		attr.AmbientCaps = helperCaps
 	}
 	return attr
+}
+
+// helperCaps are what the helper of an ordinary user needs in its own namespaces: to mount, to bound
+// the child's rights and to switch the loopback on; and for an overlay, which works with the rights
+// of who mounted it, those over the user's own files.
+var helperCaps = []uintptr{
+	unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN,
+	unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH, unix.CAP_FOWNER, unix.CAP_CHOWN, unix.CAP_MKNOD,
 }
 
 // idMappings maps every number to itself: for root all that there are, so that files keep their

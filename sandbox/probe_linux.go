@@ -199,7 +199,7 @@ func (e *engine) tryOverlay(ctx context.Context, level Level) Step {
 	case err != nil:
 		s.OK, s.Why = false, err.Error()
 		if f := (*setupError)(nil); errors.As(err, &f) {
-			s.Why = f.err.Error()
+			s.Why = f.step + ": " + f.err.Error()
 		}
 	case len(wrong) > 0:
 		s.OK, s.Why = false, strings.Join(wrong, ", ")
@@ -307,12 +307,11 @@ func newArena() (a *arena, err error) {
 	if a.fifo, err = unix.Open(a.FIFO, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != nil {
 		return a, err
 	}
-	if a.unix, err = net.Listen("unix", a.Socket); err != nil {
-		return a, err
+	// Where this program itself can open no socket, or has no loopback, there is none to reach.
+	a.unix, _ = net.Listen("unix", a.Socket)
+	if tcp, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
+		a.tcp, a.TCP = tcp, tcp.Addr().String()
 	}
-	if a.tcp, err = net.Listen("tcp", "127.0.0.1:0"); err == nil {
-		a.TCP = a.tcp.Addr().String()
-	} // without a loopback there is nothing to reach
 	a.before = a.state()
 	return a, nil
 }

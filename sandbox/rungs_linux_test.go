@@ -38,7 +38,7 @@ func TestRungs(t *testing.T) {
 		{"neither", faults{NoLandlock: true, NoUserNS: true}, None, false, "namespaces: landlock: "},
 		{"old /proc", faults{NoProc: true}, Namespaces, true, ""},
 		{"old /proc without Landlock", faults{NoProc: true, NoLandlock: true}, None, false, "namespaces: landlock: "},
-		{"no overlay", faults{NoOverlay: true}, Namespaces, false, "namespaces: overlay: "},
+		{"no overlay", faults{NoOverlay: true}, Namespaces, false, "namespaces: overlay: overlay: no such device"},
 		{"no seccomp", faults{NoSeccomp: true}, None, false, "namespaces: seccomp: invalid argument"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

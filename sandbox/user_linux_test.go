@@ -16,13 +16,13 @@ func TestAsOrdinaryUser(t *testing.T) {
 		t.Skip("only root can become somebody else; the tests have just run as an ordinary user")
 	}
 	const nobody = 65534
-	dir, err := os.MkdirTemp("", "sandbox-user-")
+	dir, err := os.MkdirTemp("", "sbu-")
 	must(t, err)
 	defer removeAll(dir)
 	must(t, os.Chmod(dir, 0o755))
 	program := filepath.Join(dir, "sandbox.test")
 	must(t, copyProgram(program))
-	home := filepath.Join(dir, "home")
+	home := filepath.Join(dir, "h")
 	must(t, os.Mkdir(home, 0o755))
 	must(t, os.Chown(home, nobody, nobody))
 	args := []string{"-test.timeout=30m", "-test.skip=^(TestAsOrdinaryUser|ExampleProbe)$"}

@@ -40,7 +40,11 @@ var worlds atomic.Int32 // abstract sockets need names of their own
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	// Not t.TempDir: its paths are longer than the address of a unix socket may be.
+	dir, err := os.MkdirTemp("", "w-")
+	must(t, err)
+	t.Cleanup(func() { removeAll(dir) })
+	dir, err = filepath.EvalSymlinks(dir)
 	must(t, err)
 	w := &world{
 		dir: dir, workspace: filepath.Join(dir, "ws"), home: filepath.Join(dir, "home"), canary: filepath.Join(dir, "canary"),
