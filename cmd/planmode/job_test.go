@@ -41,8 +41,21 @@ call: edit {"path": "go.mod", "old_text": "module", "new_text": "modules"}
 pace: 2ms
 
 === turn
-expect: last tool result contains "plan_mode_blocked"
 call: submit_plan {"title": "Count", "summary": "Leave a line for each step.", "steps": ["First", "Second", "Third"]}
+
+# Asked again only if the program was killed before the plan was taken in.
+=== turn
+call: submit_plan {"title": "Count", "summary": "Leave a line for each step.", "steps": ["First", "Second", "Third"]}
+
+=== turn
+call: submit_plan {"title": "Count", "summary": "Leave a line for each step.", "steps": ["First", "Second", "Third"]}
+
+=== turn
+call: submit_plan {"title": "Count", "summary": "Leave a line for each step.", "steps": ["First", "Second", "Third"]}
+
+=== turn
+call: submit_plan {"title": "Count", "summary": "Leave a line for each step.", "steps": ["First", "Second", "Third"]}
+
 
 === turn
 match: last user contains "I have approved revision 1"
@@ -66,6 +79,24 @@ pace: 2ms
 === turn
 text: All three are done.
 pace: 2ms
+
+# The same, if it was killed before the answer was written down.
+=== turn
+text: All three are done.
+pace: 2ms
+
+=== turn
+text: All three are done.
+pace: 2ms
+
+=== turn
+text: All three are done.
+pace: 2ms
+
+=== turn
+text: All three are done.
+pace: 2ms
+
 `
 
 // A rig is a workspace, a fake vendor, and the program as processes.
@@ -232,9 +263,12 @@ func killAnywhere(t *testing.T, r *rig, rnd *rand.Rand) {
 	}
 	// Execution, the same.
 	_, code = r.untilKilled(rnd, id, "approve", id, "--autonomy", "loose")
-	for n := 0; code != exitDone; n++ {
+	for n := 0; code != exitDone && r.mode(id) != plan.Off; n++ {
 		if n > 20 {
 			t.Fatalf("not done after %d resumptions; the last exit code was %d", n, code)
+		}
+		if code == exitUsage { // the turn is over, with steps that were interrupted
+			break
 		}
 		args := []string{"run", "--session", id, "--autonomy", "loose"}
 		if r.mode(id) == plan.Ready { // killed before the approval was recorded

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +59,9 @@ func follow(ctx context.Context, s *opened, format string, io streams, do func()
 	before := s.Status().Seq
 	f.last = before
 	if err := do(); err != nil {
+		if errors.Is(err, session.ErrUsage) {
+			err = usageError{err}
+		}
 		return err
 	}
 	watching, stop := context.WithCancel(context.Background())
@@ -169,7 +174,7 @@ func (f *follower) exitCode(ctx context.Context, mode plan.Mode) int {
 		return exitInterrupted
 	case f.out.Stop == "needs_user":
 		return exitNeedsUser
-	case f.out.Stop == "plan_ready" && mode == plan.Ready, f.out.Stop == "end_turn" && mode == plan.Ready:
+	case mode == plan.Ready && slices.Contains([]string{"", "plan_ready", "end_turn", "interrupted"}, f.out.Stop):
 		return exitPlanReady
 	case f.out.Stop == "end_turn", f.out.Stop == "plan_ready":
 		return exitDone

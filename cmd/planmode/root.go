@@ -34,7 +34,7 @@ func newRoot(io streams) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
 		newDemo(io), newRun(io), newApprove(io), newReject(io), newSessions(io), newExplain(io), newConfig(io),
-		newDoctor(io), newVersion(io),
+		newModels(io), newDoctor(io), newVersion(io),
 	)
 	root.InitDefaultCompletionCmd()
 	asUsage(root)

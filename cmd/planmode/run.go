@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planmode-dev/planmode"
 	"github.com/planmode-dev/planmode/internal/session"
 	"github.com/planmode-dev/planmode/plan"
 	"github.com/planmode-dev/planmode/tool"
@@ -116,10 +117,13 @@ Exit codes: 0 done; 1 error; 2 usage; 10 a plan is ready and waits for approval 
 
 // runPrompt gives the prompt to the session, which answers a slash command itself.
 func runPrompt(ctx context.Context, s *opened, io streams, text string, planning bool) error {
-	if planning {
+	if planning && !s.PlanMode().State().ReadOnly() {
 		if _, err := s.Do(ctx, plan.Headless, session.Step{Event: plan.Enter{}}); err != nil {
 			return err
 		}
+	}
+	if text == "" && s.PlanMode().Mode() == planmode.ModeReady {
+		return nil // the plan is still what there is to say
 	}
 	if text == "" {
 		_, err := s.Do(ctx, plan.Headless, session.Resume{})
