@@ -62,7 +62,8 @@ func (anthropicWire) decode(body []byte) (llm.Request, error) {
 	}
 	req.System = strings.Join(system, "\n")
 	for i, m := range p.Messages {
-		role, blocks := llm.RoleUser, []sdk.ContentBlockParamUnion(nil)
+		role := llm.RoleUser
+		var blocks []sdk.ContentBlockParamUnion
 		switch {
 		case m.OfUser != nil:
 			blocks = m.OfUser.Content

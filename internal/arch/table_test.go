@@ -123,6 +123,12 @@ var table = []row{
 		never: join(network, "os/exec", "syscall/..."),
 	},
 	{
+		pkg:   "llm/vendors",
+		why:   "vendors joins the catalogue with the packages that speak the wires; it knows nothing above llm",
+		uses:  []string{"llm", "llm/catalog", "llm/anthropic", "llm/openai"},
+		never: []string{"os/exec", "syscall/..."},
+	},
+	{
 		pkg:   "tool",
 		why:   "tool is the execution boundary: it knows no sessions, screens or vendors",
 		uses:  []string{"plan", "llm", "tasks", "shellsafe", "sandbox"},

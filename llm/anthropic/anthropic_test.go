@@ -228,7 +228,8 @@ func TestPicturesInResults(t *testing.T) {
 		llm.Text{Text: "here"}, llm.Image{MediaType: "image/png", Data: []byte{1, 2, 3}},
 	}}
 	req := llm.Request{Model: model("claude-sonnet-5"), Messages: []llm.Message{
-		llm.UserText("x"), {Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: "a", Name: "look"}}},
+		llm.UserText("x"),
+		{Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: "a", Name: "look"}}},
 		{Role: llm.RoleUser, Parts: []llm.Part{result}},
 	}}
 	if _, err := p.Stream(t.Context(), req, nil); err != nil {

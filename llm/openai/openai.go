@@ -55,7 +55,7 @@ type Options struct {
 	Name string
 	// Headers are sent with each request.
 	Headers map[string]string
-	// HTTPClient is the connection. nil means one on http.DefaultTransport without a time limit.
+	// HTTPClient is the connection. nil means one of its own, with the environment's proxy.
 	HTTPClient *http.Client
 	// Retries is how often a request that failed for a passing reason is sent again. 0 means 4, a
 	// negative number never.

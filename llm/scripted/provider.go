@@ -126,7 +126,7 @@ func (p *Provider) note(req *llm.Request) {
 
 // answer is one attempt to play a turn.
 type answer struct {
-	ctx     context.Context // of one call of Stream
+	ctx     context.Context //nolint:containedctx // the value lives for one call of Stream
 	req     *llm.Request
 	turn    *Turn
 	onDelta func(llm.Delta)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -106,11 +107,19 @@ func Tail(ctx context.Context) string {
 }
 
 // Client returns a client that reports to the watch of [Policy.Stream] and follows no redirect: the
-// headers carry a key that is meant for one server. A nil base means http.DefaultTransport.
+// headers carry a key that is meant for one server. A nil base means connections of its own.
 func Client(base *http.Client) *http.Client {
 	c := &http.Client{}
 	if base != nil {
 		*c = *base
+	}
+	if c.Transport == nil {
+		c.Transport = &http.Transport{
+			Proxy:       http.ProxyFromEnvironment,
+			DialContext: (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			// A header may take as long as a model thinks; the watch is the limit.
+			ForceAttemptHTTP2: true, TLSHandshakeTimeout: 15 * time.Second, MaxIdleConns: 16, IdleConnTimeout: 90 * time.Second,
+		}
 	}
 	c.Transport = transport{c.Transport}
 	c.CheckRedirect = func(req *http.Request, _ []*http.Request) error {
@@ -122,16 +131,12 @@ func Client(base *http.Client) *http.Client {
 type transport struct{ base http.RoundTripper }
 
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	base := t.base
-	if base == nil {
-		base = http.DefaultTransport
-	}
 	w, ok := req.Context().Value(watchKey{}).(*watch)
 	if !ok {
-		return base.RoundTrip(req)
+		return t.base.RoundTrip(req)
 	}
 	w.arm()
-	resp, err := base.RoundTrip(req)
+	resp, err := t.base.RoundTrip(req)
 	w.disarm()
 	if err != nil {
 		return nil, err

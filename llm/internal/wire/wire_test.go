@@ -125,15 +125,13 @@ func TestPolicy(t *testing.T) {
 
 func TestGuard(t *testing.T) {
 	err := Guard(func() error {
-		var m map[string]int
-		m["x"] = 1
-		return nil
+		panic("index out of range")
 	})
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Kind != llm.ErrGarbage || !strings.Contains(err.Error(), "wire_test.go") {
 		t.Errorf("got %v", err)
 	}
-	if want := fmt.Errorf("x"); Guard(func() error { return want }) != want {
+	if want := fmt.Errorf("x"); !errors.Is(Guard(func() error { return want }), want) {
 		t.Error("an error did not pass through")
 	}
 }
