@@ -10,55 +10,57 @@ import (
 	"github.com/planmode-dev/planmode/plan"
 )
 
+// decisionRows are calls, one of each kind of effect and where it lies.
+var decisionRows = []struct{ name, tool, input string }{
+	{"nothing", "nothing", `{}`},
+	{"read: workspace", "read", `{"path":"a.go"}`},
+	{"read: outside", "read", `{"path":"../elsewhere/c.txt"}`},
+	{"read: hidden", "read", `{"path":"~/.ssh/id_rsa"}`},
+	{"read: hidden name", "read", `{"path":".env"}`},
+	{"read: plan file", "read", `{"path":"../state/plans/plan.md"}`},
+	{"read: state", "read", `{"path":"../state/journal"}`},
+	{"read: kept output", "read", `{"path":"../state/keep/output-1"}`},
+	{"write: workspace", "write", `{"path":"a.go"}`},
+	{"write: .git", "write", `{"path":".git/hooks/pre-commit"}`},
+	{"write: outside", "write", `{"path":"../elsewhere/c.txt"}`},
+	{"write: hidden", "write", `{"path":"~/.ssh/authorized_keys"}`},
+	{"write: plan file", "write", `{"path":"../state/plans/plan.md"}`},
+	{"write: beside it", "write", `{"path":"../state/plans/other.md"}`},
+	{"shell: read", "bash", `{"command":"ls -la"}`},
+	{"shell: project code", "bash", `{"command":"./build.sh"}`},
+	{"shell: write", "bash", `{"command":"rm -rf build"}`},
+	{"shell: network", "bash", `{"command":"curl https://example.com/x"}`},
+	{"shell: unparsable", "bash", `{"command":"if"}`},
+	{"try: project code", "try_code", `{}`},
+	{"try: write", "try_write", `{}`},
+	{"try: network", "try_curl", `{}`},
+	{"shell: elsewhere", "bash", `{"command":"ls","dir":"/nowhere"}`},
+	{"fetch", "fetch", `{}`},
+	{"submit", "submit", `{}`},
+	{"todos", "todos", `{}`},
+	{"ask the user", "ask", `{}`},
+	{"sub-agent", "task", `{}`},
+	{"claim: trusted", "mcp_docs", `{}`},
+	{"claim: not read-only", "mcp_write", `{}`},
+	{"claim: not trusted", "mcp_lies", `{}`},
+	{"claim: vouched", "vouched_mc", `{}`},
+	{"opaque", "opaque", `{}`},
+	{"opaque: vouched", "vouched_op", `{}`},
+	{"write: vouched", "vouched_wr", `{}`},
+	{"undeclared", "undeclared", `{}`},
+	{"foreign effect", "foreign", `{}`},
+	{"pointer to an effect", "pointer", `{}`},
+	{"read and write", "two", `{}`},
+	{"two command lines", "two_lines", `{}`},
+	{"unknown tool", "rm_rf", `{}`},
+	{"invalid input", "write", `{"path":5}`},
+}
+
 // TestDecisionTable holds the whole table of effects, modes and autonomy. After a change that is meant,
 // run
 //
 //	go test ./tool -run TestDecisionTable -update
 func TestDecisionTable(t *testing.T) {
-	rows := []struct{ name, tool, input string }{
-		{"nothing", "nothing", `{}`},
-		{"read: workspace", "read", `{"path":"a.go"}`},
-		{"read: outside", "read", `{"path":"../elsewhere/c.txt"}`},
-		{"read: hidden", "read", `{"path":"~/.ssh/id_rsa"}`},
-		{"read: hidden name", "read", `{"path":".env"}`},
-		{"read: plan file", "read", `{"path":"../state/plans/plan.md"}`},
-		{"read: state", "read", `{"path":"../state/journal"}`},
-		{"read: kept output", "read", `{"path":"../state/keep/output-1"}`},
-		{"write: workspace", "write", `{"path":"a.go"}`},
-		{"write: .git", "write", `{"path":".git/hooks/pre-commit"}`},
-		{"write: outside", "write", `{"path":"../elsewhere/c.txt"}`},
-		{"write: hidden", "write", `{"path":"~/.ssh/authorized_keys"}`},
-		{"write: plan file", "write", `{"path":"../state/plans/plan.md"}`},
-		{"write: beside it", "write", `{"path":"../state/plans/other.md"}`},
-		{"shell: read", "bash", `{"command":"ls -la"}`},
-		{"shell: project code", "bash", `{"command":"./build.sh"}`},
-		{"shell: write", "bash", `{"command":"rm -rf build"}`},
-		{"shell: network", "bash", `{"command":"curl https://example.com/x"}`},
-		{"shell: unparsable", "bash", `{"command":"if"}`},
-		{"try: project code", "try_code", `{}`},
-		{"try: write", "try_write", `{}`},
-		{"try: network", "try_curl", `{}`},
-		{"shell: elsewhere", "bash", `{"command":"ls","dir":"/nowhere"}`},
-		{"fetch", "fetch", `{}`},
-		{"submit", "submit", `{}`},
-		{"todos", "todos", `{}`},
-		{"ask the user", "ask", `{}`},
-		{"sub-agent", "task", `{}`},
-		{"claim: trusted", "mcp_docs", `{}`},
-		{"claim: not read-only", "mcp_write", `{}`},
-		{"claim: not trusted", "mcp_lies", `{}`},
-		{"claim: vouched", "vouched_mc", `{}`},
-		{"opaque", "opaque", `{}`},
-		{"opaque: vouched", "vouched_op", `{}`},
-		{"write: vouched", "vouched_wr", `{}`},
-		{"undeclared", "undeclared", `{}`},
-		{"foreign effect", "foreign", `{}`},
-		{"pointer to an effect", "pointer", `{}`},
-		{"read and write", "two", `{}`},
-		{"two command lines", "two_lines", `{}`},
-		{"unknown tool", "rm_rf", `{}`},
-		{"invalid input", "write", `{"path":5}`},
-	}
 	type cell struct {
 		m plan.Mode
 		a Autonomy
@@ -76,7 +78,7 @@ func TestDecisionTable(t *testing.T) {
 		fmt.Fprintf(&b, " | %-47s", m)
 	}
 	b.WriteByte('\n')
-	for _, row := range rows {
+	for _, row := range decisionRows {
 		fmt.Fprintf(&b, "%-22s", row.name)
 		for _, m := range plan.Modes() {
 			var words []string
