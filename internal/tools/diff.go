@@ -194,7 +194,7 @@ func backtrack(trace [][]int, n, m int) []op {
 		prev, k := trace[d-1], x-y
 		at := func(k int) int { return prev[k+d-1] }
 		down := k == -d || k != d && at(k-1) < at(k+1)
-		o := op{}
+		var o op
 		if down {
 			px := at(k + 1)
 			py := px - (k + 1)

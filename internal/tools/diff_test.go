@@ -192,7 +192,7 @@ func TestDiffAgainstGit(t *testing.T) {
 		patch.WriteString(diffOf(name, from, to).Diff)
 		want[name] = to
 	}
-	cmd := exec.Command(git, "apply", "--unidiff-zero", "-") //nolint:noctx // ends by itself
+	cmd := exec.CommandContext(t.Context(), git, "apply", "--unidiff-zero", "-")
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(patch.String())
 	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir), "GIT_CONFIG_GLOBAL="+os.DevNull)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -282,3 +282,14 @@ func (w *world) equal(got, want string) {
 func visible(s string) string { return fmt.Sprintf("%q", s) }
 
 type m = map[string]any
+
+func specOf(t testing.TB, name string) tool.Spec {
+	t.Helper()
+	for _, tl := range tools.All(tools.Options{}) {
+		if s := tl.Spec(); s.Name == name {
+			return s
+		}
+	}
+	t.Fatalf("no tool %s", name)
+	return tool.Spec{}
+}

@@ -192,7 +192,7 @@ func (f *ignoreFile) ignores(rel string, isDir bool) (ignored, mentioned bool) {
 		if p.dirOnly && !isDir {
 			continue
 		}
-		hit := false
+		var hit bool
 		if p.anchored {
 			if parts == nil {
 				parts = strings.Split(rel, "/")

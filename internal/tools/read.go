@@ -111,11 +111,13 @@ func readLines(ctx context.Context, r *bufio.Reader, d readDetails, first, limit
 			return tool.Result{}, err
 		}
 	}
+	var l fileLine
 	for {
 		if p.line&1023 == 0 && ctx.Err() != nil {
 			return tool.Result{}, context.Cause(ctx)
 		}
-		l, err := nextLine(r, maxReadLine+utf8.UTFMax)
+		var err error
+		l, err = nextLine(r, l, maxReadLine+utf8.UTFMax)
 		if l.length > 0 || l.end != "" {
 			p.add(l, limit)
 		}
@@ -141,10 +143,10 @@ type fileLine struct {
 	end    string // "\n", "\r\n", or "" at the end of the file
 }
 
-// nextLine reads a line, and keeps at most limit bytes of it. Its error is io.EOF with the last line,
+// nextLine reads a line into l.head, and keeps at most limit bytes of it. Its error is io.EOF with the last line,
 // which is none if its length is 0.
-func nextLine(r *bufio.Reader, limit int) (fileLine, error) {
-	var l fileLine
+func nextLine(r *bufio.Reader, l fileLine, limit int) (fileLine, error) {
+	l = fileLine{head: l.head[:0]}
 	last := byte(0)
 	for {
 		piece, err := r.ReadSlice('\n')

@@ -207,11 +207,9 @@ func (s *searcher) show(line []byte, match bool) {
 	if !s.room() {
 		return
 	}
-	text := ""
+	text := cutLine(line, len(line), maxGrepLine)
 	if match {
 		text = aroundMatch(s.q.re, line)
-	} else {
-		text = cutLine(line, len(line), maxGrepLine)
 	}
 	s.add(foundLine{s.line, match, cleanText(text)})
 }

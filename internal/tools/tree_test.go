@@ -228,3 +228,18 @@ func TestReadingCancelled(t *testing.T) {
 		w.fails(name, m{}, "context canceled")
 	}
 }
+
+// TestHiddenInWalks: what is hidden stays so however deep a walk comes to it.
+func TestHiddenInWalks(t *testing.T) {
+	w := newWorld(t, setup{hidden: []string{"*.key", "a/b/vault", "~/x"}})
+	w.file("a/b/vault/plans.txt", "needle")
+	w.file("a/b/c/server.key", "needle")
+	w.file("a/b/c/open.txt", "needle")
+	w.must(os.Symlink("b/vault", filepath.Join(w.ws, "a", "door")))
+	for _, path := range []string{".", "a", "a/b"} {
+		w.equal(w.ok("grep", m{"pattern": "needle", "path": path, "files_only": true, "ignored": true}), "a/b/c/open.txt\n")
+		w.equal(w.ok("find", m{"pattern": "*.{txt,key}", "path": path}), "a/b/c/open.txt\n")
+	}
+	w.fails("ls", m{"path": "a/door"}, "hidden")
+	w.refused("ls", m{"path": "a/b/vault"}, tool.PolicyDenied, "hidden")
+}

@@ -141,7 +141,7 @@ func (w *walker) below(ctx context.Context, e entry, rules *rulesList, visit fun
 	dir, err := e.in.dir.OpenDir(e.Name())
 	if err != nil {
 		w.broken++
-		return nil //nolint:nilerr // it is counted, and the walk goes on
+		return nil // the walk goes on without it
 	}
 	in := (&folder{dir: dir}).hold()
 	defer in.release()
