@@ -1,6 +1,7 @@
 package shellsafe
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -222,11 +223,13 @@ func continuedComment(text string, d Dialect) int {
 
 func invalidSyntax(line string, err error) Result {
 	off, msg := 0, err.Error()
-	switch e := err.(type) {
-	case syntax.ParseError:
-		off, msg = int(e.Pos.Offset()), e.Text
-	case syntax.LangError:
-		off, msg = int(e.Pos.Offset()), e.Error()
+	var parse syntax.ParseError
+	var lang syntax.LangError
+	switch {
+	case errors.As(err, &parse):
+		off, msg = int(parse.Pos.Offset()), parse.Text
+	case errors.As(err, &lang):
+		off, msg = int(lang.Pos.Offset()), lang.Error()
 	}
 	off = min(off, len(line))
 	end := off

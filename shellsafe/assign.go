@@ -69,6 +69,9 @@ func steers(name string, val *word, exported bool) string {
 	if name == "PATH" && val != nil && val.lit && systemPath(val.text) {
 		return ""
 	}
+	if name == "TERM" && val != nil && val.lit && !strings.ContainsAny(val.text, "/.") {
+		return ""
+	}
 	if why, ok := steeringVars[name]; ok {
 		if val != nil && val.lit && quietValue(name, val.text) {
 			return ""

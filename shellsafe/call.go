@@ -148,6 +148,9 @@ func (a *analyzer) subCall(c *call) {
 		a.reportWord(Contained, w, c.path, "the sub-command "+quote(a.wordText(w))+" of "+quote(c.path)+" is not known", "")
 		return
 	}
+	if last := c.operands[len(c.operands)-1]; len(c.operands) > 1 && len(c.operands) <= r.helps && last.lit && last.text == "--help" {
+		return
+	}
 	sub := r.sub(w.text)
 	if sub == nil {
 		if a.vouched(strings.Fields(c.path)[0], c) {

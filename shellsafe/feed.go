@@ -264,6 +264,12 @@ func printsNumber(args []string) bool {
 		return strings.Contains(flags, "c") && operands <= 2 && !strings.ContainsAny(flags, "rRHlLZ-") && len(rest) > 0
 	case "nproc":
 		return operands == 0
+	case "echo":
+		return flags == "" && len(rest) == 1 && isNumber(rest[0])
+	case "expr":
+		return flags == "" && len(rest) > 0 && numbers(operandsOf(rest))
+	case "stat":
+		return len(rest) == 3 && rest[0] == "-c" && rest[1] == "%s"
 	case "id":
 		return operands == 0 && (flags == "u" || flags == "g")
 	case "date":
@@ -276,6 +282,18 @@ func printsNumber(args []string) bool {
 		return flags == "" && operands > 0 && numbers(rest)
 	}
 	return false
+}
+
+// operandsOf leaves out the signs between the operands of expr.
+func operandsOf(list []string) []string {
+	var out []string
+	for i, s := range list {
+		if i%2 == 1 && (s == "+" || s == "-" || s == "/" || s == "%") {
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 func numbers(list []string) bool {

@@ -130,6 +130,13 @@ func checkGitApply(a *analyzer, c *call) {
 	}
 }
 
+func checkFormatPatch(a *analyzer, c *call) {
+	if !c.has("--stdout") {
+		a.reportWord(Write, c.name, c.path, "`git format-patch` writes files", "add --stdout")
+	}
+	checkGitFormat(a, c)
+}
+
 func checkGitHelp(a *analyzer, c *call) {
 	if len(c.operands) > 0 && !c.io.outPiped {
 		a.reportWord(Contained, c.name, c.path, "`git help` starts a viewer", "pipe its output")

@@ -25,6 +25,7 @@ type row struct {
 	piped   bool   // a pager: read-only when its output is not a terminal
 	subs    []row  // sub-commands; the first operand chooses
 	noSub   Verdict
+	helps   int                        // `PROGRAM SUB --help` prints, with at most so many words
 	check   func(a *analyzer, c *call) // what tables cannot say; runs after the options
 	judge   func(a *analyzer, c *call) // instead of the options
 }
@@ -52,7 +53,7 @@ func runs(names, doc string) row {
 
 // connects makes a row for programs that talk to other machines.
 func connects(names, doc string) row {
-	return row{name: names, doc: doc, verdict: Network, info: "--version --help"}
+	return row{name: names, doc: doc, verdict: Network, info: "--version --help -V -v -h"}
 }
 
 // families are the tables, one file each.

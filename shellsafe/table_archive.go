@@ -21,7 +21,13 @@ var archiveRows = []row{
 		bad: []bad{{"--files? --files0?", Write, "takes file names from a list", ""}},
 	},
 	{name: "zstd unzstd lz4 unlz4 brotli", doc: "compresses files", opts: "-cdfhkltqvV0123456789 --stdout --decompress --force --help --keep --list --test --quiet --verbose --version", check: checkCompress},
-	{name: "zip zipnote zipsplit 7z 7za 7zr p7zip rar unrar cpio pax compress lzip lzop zipcloak jar", doc: "packs or unpacks files", verdict: Write, info: "--version --help -h"},
+	{
+		name: "7z 7za 7zr 7zz p7zip rar unrar", doc: "packs or unpacks files", style: first, verdict: Write, noSub: Read, info: "--version --help -h",
+		subs: []row{{name: "l lb lt v t vb vt", style: first, opts: "-slt -ba -bd -scsUTF-8"}},
+	},
+	{name: "jar", doc: "packs or unpacks files", judge: judgeJar},
+	{name: "cpio", doc: "packs or unpacks files", opts: "-t -i -v -n -c -z -F= -H= --list --verbose --quiet --numeric-uid-gid --format= --file= --extract --version --help", check: checkCpio},
+	{name: "zip zipnote zipsplit pax compress lzip lzop zipcloak", doc: "packs or unpacks files", verdict: Write, info: "--version --help -h"},
 	{name: "ar", doc: "changes a library", judge: judgeAr},
 }
 
@@ -128,4 +134,24 @@ func oldTar(words []word) []word {
 		}
 	}
 	return append(out, rest...)
+}
+
+func judgeJar(a *analyzer, c *call) {
+	if len(c.words) > 1 && c.words[0].lit && listed("tf -tf tvf -tvf --list", c.words[0].text) && !c.words[1].split {
+		return
+	}
+	a.reportWord(Write, c.name, c.path, "`jar` packs or unpacks files", "list with `jar tf`")
+}
+
+func checkCpio(a *analyzer, c *call) {
+	file, ok := c.opt("-F")
+	if o, long := c.opt("--file"); long {
+		file, ok = o, true
+	}
+	switch {
+	case !c.hasAny("-t", "--list", "--version", "--help"):
+		a.reportWord(Write, c.name, c.path, "`cpio` packs or unpacks files", "list with `cpio -t`")
+	case ok && (!file.value.lit || strings.Contains(file.value.text, ":")):
+		a.reportWord(Network, *file.at, c.path, "an archive named HOST:FILE is fetched from another machine", "read it from standard input")
+	}
 }

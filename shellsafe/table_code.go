@@ -100,7 +100,12 @@ var jsRows = []row{
 	{name: "deno", doc: "runs code", verdict: Contained, info: "--version -V"},
 	{name: "corepack nvm fnm volta n", doc: "changes the installed versions", verdict: Network, info: "--version"},
 	{
-		name: "tsc tsx ts-node esbuild rollup webpack vite next nuxt parcel turbo nx lerna rush jest vitest mocha ava playwright cypress eslint prettier biome stylelint standard xo babel swc gulp grunt nodemon pm2 electron storybook markdownlint markdownlint-cli2 dprint oxlint knip depcheck",
+		// These load the copy that the project has installed, even for their version.
+		name: "tsx ts-node rollup webpack vite next nuxt parcel turbo nx lerna rush jest vitest mocha ava playwright cypress stylelint standard xo babel swc gulp grunt nodemon pm2 electron storybook markdownlint markdownlint-cli2 dprint knip depcheck",
+		doc:  "runs the project's code or rewrites files", verdict: Contained,
+	},
+	{
+		name: "tsc esbuild eslint prettier biome oxlint",
 		doc:  "runs the project's code or rewrites files", verdict: Contained, info: "--version -v -V",
 	},
 }
@@ -125,7 +130,12 @@ var pythonRows = []row{
 	{name: "python python2 python3 pypy pypy3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14", doc: "runs code", judge: judgePython},
 	{name: "ipython jupyter ptpython bpython", doc: "runs code", verdict: Contained, info: "--version"},
 	{
-		name: "pytest py.test tox nox unittest coverage mypy pyright pylint flake8 pyflakes pycodestyle bandit ruff black isort autopep8 yapf pre-commit sphinx-build mkdocs alembic django-admin flask uvicorn gunicorn celery invoke fab ansible ansible-playbook ansible-lint dvc snakemake",
+		// These load settings, plug-ins or tests of the project even when asked for their version.
+		name: "pytest py.test tox nox unittest pylint flake8 pre-commit sphinx-build mkdocs alembic django-admin flask uvicorn gunicorn celery invoke fab ansible ansible-playbook ansible-lint dvc snakemake",
+		doc:  "runs the project's code or rewrites files", verdict: Contained,
+	},
+	{
+		name: "coverage mypy pyright pyflakes pycodestyle bandit ruff black isort autopep8 yapf",
 		doc:  "runs the project's code or rewrites files", verdict: Contained, info: "--version -V",
 	},
 	{name: "uv", doc: "changes packages or connects", style: first, verdict: Network, info: "--version -V version --help", noSub: Read, subs: []row{
@@ -174,6 +184,8 @@ var buildRows = []row{
 		name: "perl ruby php lua luajit tclsh wish Rscript R julia ghc ghci runghc scala groovy kotlin clojure clj elixir iex erl swift racket guile sbcl ocaml octave nim crystal v zig gjs jshell",
 		doc:  "runs code", verdict: Contained, info: "-v --version -V -version version",
 	},
+	{name: "javap", doc: "shows a class", style: loose, opts: "-c -p -v -s -l -public -protected -package -private -sysinfo -constants -verbose -classpath= -cp= -help -version"},
+	{name: "jps", doc: "lists processes", open: true},
 	{name: "java javac kotlinc scalac", doc: "runs or compiles code", verdict: Contained, info: "-version --version"},
 	{name: "cargo", doc: "runs build scripts", style: first, verdict: Contained, info: "--version -V --help -h --list", noSub: Read, subs: []row{
 		{name: "version help", open: true},
@@ -182,16 +194,19 @@ var buildRows = []row{
 		{name: "new init remove rm clean fmt fix vendor uninstall package generate-lockfile", doc: "writes files", verdict: Write},
 		{name: "build check test run bench doc clippy rustc rustdoc tree metadata pkgid audit nextest expand", doc: "may run build scripts or touch the lock file", verdict: Contained, hint: "read Cargo.toml and Cargo.lock"},
 	}},
-	{name: "rustc rustdoc rustfmt clippy-driver miri", doc: "compiles", verdict: Contained, info: "--version -V -vV --help --print=cfg --print=target-list --print=sysroot"},
+	{name: "rustc", doc: "compiles", judge: judgeRustc},
+	{name: "rustdoc rustfmt clippy-driver miri", doc: "compiles", verdict: Contained, info: "--version -V -vV --help --print=cfg --print=target-list --print=sysroot"},
 	{name: "rustup", doc: "changes tool chains or connects", style: first, verdict: Network, info: "--version -V --help", noSub: Read, subs: []row{
 		{name: "show", style: first, noSub: Read, opts: "-v --verbose", subs: []row{{name: "active-toolchain home profile", open: true}}},
 		{name: "which", opts: "--toolchain="},
 		{name: "toolchain target component override", style: first, doc: "changes tool chains", verdict: Write, subs: []row{{name: "list", opts: "-v --verbose --installed --toolchain= -q --quiet"}}},
 		{name: "run", doc: "runs a program", verdict: Contained},
 	}},
+	// These start what the project pins or configures, even for their version.
+	{name: "mvn mvnw gradle gradlew bazel bazelisk sbt lein", doc: "runs the project's build", verdict: Contained},
 	{name: "make gmake bmake remake", doc: "runs the project's recipes", verdict: Contained, info: "--version -v --help -h", hint: "read the Makefile: `grep -n '^[a-z].*:' Makefile`"},
 	{
-		name: "cmake ctest cpack ninja meson bazel bazelisk buck buck2 pants scons waf xmake premake5 just rake ant mvn mvnw gradle gradlew sbt lein dotnet msbuild nuget xbuild swiftc xcodebuild fastlane autoconf automake autoreconf aclocal libtool configure autogen.sh qmake earthly dagger tilt skaffold",
+		name: "cmake ctest cpack ninja meson buck buck2 pants scons waf xmake premake5 just rake ant dotnet msbuild nuget xbuild swiftc xcodebuild fastlane autoconf automake autoreconf aclocal libtool configure autogen.sh qmake earthly dagger tilt skaffold",
 		doc:  "runs the project's build", verdict: Contained, info: "--version -version -v --help",
 	},
 	{
@@ -230,7 +245,6 @@ var dataRows = []row{
 			bad: []bad{{"-L --inplace", Write, "edits the file in place", "leave -L out: the result goes to standard output"}},
 		},
 	}},
-	{name: "csvcut csvgrep csvlook csvstat csvsort csvjson in2csv csvformat csvjoin csvstack", doc: "reads tables", verdict: Contained},
 	{name: "xsv", doc: "reads tables", style: first, noSub: Read, subs: []row{{name: "headers count select search slice stats table frequency flatten sample cat fmt join sort", opts: "-d= -n -i -l= -s= -e= -c= --delimiter= --no-headers --select= --limit= --start= --end= --len= --index= -v --invert-match -R -N --numeric --reverse", bad: []bad{{"-o= --output=", Write, "writes a file", "leave it out"}}}}},
 	{name: "sqlite3", doc: "runs SQL", judge: judgeSqlite},
 	{name: "duckdb", doc: "runs SQL", verdict: Contained, info: "--version -version"},
@@ -284,6 +298,7 @@ var editorRows = []row{
 		bad:   []bad{{"-o= -O= --log-file= --LOG-FILE=", Write, "writes a file", "leave it out"}, {"-k= --lesskey-file= --lesskey-src= --lesskey-context= -t= -T= --tag= --tag-file= -+? -D=", Contained, "reads commands or settings", "leave it out"}},
 		check: checkPager,
 	},
+	{name: "zless bzless xzless zstdless zmore bzmore xzmore", doc: "is a pager", piped: true, opts: "-S -N -R -F -X -i -NUM", check: checkPager},
 	{name: "more most pg", doc: "is a pager", piped: true, opts: "-dlfpcsuNeFSi -n= -NUM --silent --logical --no-pause --print-over --clean-print --squeeze --plain --lines= --version --help", check: checkPager},
 	{name: "man gman", doc: "shows pages", judge: judgeMan},
 	{name: "info pinfo", doc: "is interactive", piped: true, opts: "-w -k= --where --apropos= --subnodes --version --help -a", bad: []bad{{"-o= --output= --dribble= --restore=", Write, "writes a file", "leave it out"}}},
@@ -320,4 +335,19 @@ func judgeMan(a *analyzer, c *call) {
 		return
 	}
 	a.reportWord(Contained, c.name, c.path, "`man` on a terminal starts a pager", "pipe its output: `man … | cat`")
+}
+
+// judgeRustc: rustc compiles, unless it is asked for what it knows.
+func judgeRustc(a *analyzer, c *call) {
+	if len(c.words) > 0 && c.words[0].lit {
+		switch w := c.words[0].text; {
+		case len(c.words) == 1 && (listed("--version -V -vV --help", w) || strings.HasPrefix(w, "--print=") && !strings.Contains(w, "=link-args")):
+			return
+		case len(c.words) == 2 && c.words[1].lit && !strings.HasPrefix(c.words[1].text, "-") && (w == "--print" || w == "--explain"):
+			return
+		case w == "--version" && len(c.words) == 2 && c.words[1].lit && c.words[1].text == "--verbose":
+			return
+		}
+	}
+	a.reportWord(Contained, c.name, c.path, "`rustc` compiles", "")
 }

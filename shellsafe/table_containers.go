@@ -11,7 +11,7 @@ var dockerBad = []bad{
 // containerRows: listing what a local daemon has is read-only; everything else starts, stops or fetches.
 var containerRows = []row{
 	{
-		name: "docker podman nerdctl", doc: "acts on containers", style: first, verdict: Network, noSub: Read, info: "--version -v --help",
+		name: "docker podman nerdctl", helps: 2, doc: "acts on containers", style: first, verdict: Network, noSub: Read, info: "--version -v --help",
 		opts: "-l= --log-level= --version -v --help", bad: dockerBad, hint: "list with `docker ps`, `docker images`, `docker inspect`",
 		subs: []row{
 			{name: "ps", opts: dockerListOpts},
@@ -35,7 +35,7 @@ var containerRows = []row{
 	},
 	{name: "docker-compose podman-compose", doc: "acts on containers", verdict: Network, info: "--version version -v"},
 	{
-		name: "kubectl oc k3s k", doc: "talks to a cluster", style: first, verdict: Network, noSub: Read, info: "--help", opts: "--kubeconfig= --context= --cluster= -n= --namespace= -o= --output=",
+		name: "kubectl oc k3s k", helps: 2, doc: "talks to a cluster", style: first, verdict: Network, noSub: Read, info: "--help", opts: "--kubeconfig= --context= --cluster= -n= --namespace= -o= --output=",
 		hint: "read the manifests in the workspace",
 		subs: []row{
 			{name: "version", opts: "--client? -o= --output= --short", check: checkClientOnly},

@@ -200,6 +200,11 @@ var gitSubs = []row{
 	{name: "apply", opts: "--stat --numstat --summary -v --verbose -p= -C= --include= --exclude= --directory= --check --index --cached -R --reverse -q --quiet --recount --unidiff-zero -3 --3way " +
 		"--whitespace= --ignore-whitespace --ignore-space-change --inaccurate-eof --allow-empty --unsafe-paths --reject --apply --build-fake-ancestor=", check: checkGitApply},
 	{
+		name: "format-patch", opts: gitLogOpts + "--stdout -k -x --keep-subject --signoff --no-signoff --cover-letter --numbered --no-numbered --subject-prefix= --zero-commit --base= --no-base",
+		check: checkFormatPatch,
+		bad:   append([]bad{{"--output-directory= -o=", Write, "writes files", "use --stdout"}}, gitDiffBad...),
+	},
+	{
 		name: "help", opts: "-a -g -c --all --guides --config --no-external-commands --no-aliases --verbose --no-verbose --user-interfaces --developer-interfaces",
 		bad: []bad{{"-w --web -i --info -m --man", Contained, "starts a viewer", "pipe the text"}}, check: checkGitHelp,
 	},
@@ -226,6 +231,6 @@ var gitSubs = []row{
 	{name: "rm mv", doc: "changes the index and the work tree", verdict: Write, hint: "use `git ls-files`"},
 	{name: "am rebase cherry-pick revert init gc repack prune prune-packed pack-refs pack-objects pack-redundant unpack-objects unpack-file " +
 		"update-ref update-index update-server-info read-tree write-tree commit-tree mktree mktag checkout-index replace " +
-		"fast-import fast-export format-patch mailsplit mailinfo index-pack maintenance merge-file merge-index merge-one-file merge-tree merge-recursive " +
+		"fast-import fast-export mailsplit mailinfo index-pack maintenance merge-file merge-index merge-one-file merge-tree merge-recursive " +
 		"quiltimport relink backfill history replay subtree filter-repo flow", doc: "changes the repository", verdict: Write},
 }

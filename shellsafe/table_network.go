@@ -15,12 +15,13 @@ var networkRows = []row{
 	connects("aws gcloud gsutil bq az doctl heroku flyctl fly vercel netlify wrangler firebase linode-cli hcloud oci ibmcloud databricks snowsql sentry-cli", "talks to a service"),
 	connects("glab hub tea jira linear act travis circleci", "talks to a forge"),
 	{
-		name: "gh", doc: "talks to a forge", style: first, verdict: Network, noSub: Read, info: "--version --help", opts: "--help --version -h",
+		name: "gh", helps: 3, doc: "talks to a forge", style: first, verdict: Network, noSub: Read, info: "--version --help", opts: "--help --version -h",
 		hint: "use `git log`, `git show`; or let the user vouch for the sub-command",
 		subs: []row{
 			{name: "version help", doc: "prints", open: true},
 			{name: "config", style: first, doc: "changes the configuration", verdict: Write, noSub: Read, subs: []row{{name: "get list ls", opts: "-h= --host="}}},
 			{name: "completion", opts: "-s= --shell="},
+			{name: "alias", style: first, doc: "changes the configuration", verdict: Write, noSub: Read, subs: []row{{name: "list ls"}}},
 		},
 	},
 	{name: "getent", doc: "asks the name services", check: checkGetent, opts: "-i -A -s= --no-idn --no-addrconfig --service="},
@@ -45,10 +46,12 @@ var networkRows = []row{
 		name: "nft", doc: "changes the firewall", style: first, verdict: Write, noSub: Contained, opts: "-a -n -j -s -S -y -N -p -t --handle --numeric --json --stateless --service --reversedns --terse",
 		subs: []row{{name: "list", open: true}},
 	},
-	{name: "ufw firewall-cmd pfctl ipset", doc: "changes the firewall", verdict: Write},
+	{name: "ufw", doc: "changes the firewall", style: first, verdict: Write, subs: []row{{name: "status version", open: true}}},
+	{name: "firewall-cmd pfctl ipset", doc: "changes the firewall", verdict: Write, info: "--state --list-all --version -V"},
 	{name: "openssl", doc: "may connect or write", style: first, noSub: Contained, subs: []row{
 		{name: "version", open: true},
 		{name: "x509 crl req", style: loose, opts: "-in= -inform= -noout -text -subject -issuer -dates -startdate -enddate -serial -fingerprint -sha256 -sha1 -pubkey -modulus -hash -purpose -ext= -nameopt= -certopt= -email -ocsp_uri -checkend= -verify"},
+		{name: "rand", style: loose, opts: "-hex -base64"},
 		{name: "asn1parse", style: loose, opts: "-in= -inform= -i -dump -offset= -length="},
 		{name: "dgst sha256 md5 sha1 sha512", style: loose, opts: "-sha256 -sha1 -sha512 -sha384 -sha224 -md5 -hex -r -c -binary"},
 		{name: "ciphers list", style: loose, opts: "-v -V -s -tls1_2 -tls1_3 -commands -digest-commands -cipher-commands -digest-algorithms -cipher-algorithms"},

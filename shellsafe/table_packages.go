@@ -13,7 +13,7 @@ var packageRows = []row{
 	},
 	{name: "dpkg-query", doc: "lists packages", open: true},
 	{
-		name: "apt apt-get aptitude", doc: "changes packages", style: first, verdict: Write, noSub: Read, hint: "use `apt-cache policy` or `dpkg -l`", info: "--version -v --help -h",
+		name: "apt apt-get aptitude", helps: 2, doc: "changes packages", style: first, verdict: Write, noSub: Read, hint: "use `apt-cache policy` or `dpkg -l`", info: "--version -v --help -h",
 		opts: "-q -a --installed --upgradable --all-versions",
 		subs: []row{
 			{name: "list show search policy depends rdepends madison showsrc moo help", opts: "-a -q -n --installed --upgradable --upgradeable --manual-installed --all-versions --names-only -f --full"},
@@ -36,7 +36,7 @@ var packageRows = []row{
 	},
 	{name: "add-apt-repository apt-key apt-add-repository dpkg-reconfigure debconf-set-selections tasksel alien", doc: "changes packages", verdict: Write},
 	{
-		name: "pip pip3", doc: "changes packages or connects", style: first, verdict: Network, noSub: Read, info: "--version -V --help -h",
+		name: "pip pip3", helps: 2, doc: "changes packages or connects", style: first, verdict: Network, noSub: Read, info: "--version -V --help -h",
 		opts: "-q -v --quiet --verbose --disable-pip-version-check --no-color --no-input --isolated --require-virtualenv",
 		subs: pipSubs,
 	},
@@ -52,7 +52,7 @@ var packageRows = []row{
 		subs: []row{{name: "list contents which environment env specification help", opts: "-a -d -l -i -q --local --all --details --no-versions --installed"}},
 	},
 	{name: "bundle bundler rbenv rvm", doc: "runs the project's settings", verdict: Contained, info: "--version -v"},
-	{name: "composer", doc: "runs the project's plug-ins", verdict: Contained, info: "--version -V"},
+	{name: "composer", doc: "runs the project's plug-ins", verdict: Contained},
 	{name: "cpan cpanm luarocks opam cabal stack mix hex rebar3 pub dart flutter pod carthage", doc: "changes packages or connects", verdict: Network, info: "--version"},
 }
 

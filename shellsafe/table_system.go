@@ -29,7 +29,9 @@ var systemRows = []row{
 	{name: "mount", doc: "mounts", opts: "-l -t= -v --types= --show-labels --help --version -h -V", max: -1, maxWhy: "is mounted", hint: "list with plain `mount` or `findmnt`"},
 	{name: "lsblk", doc: "lists block devices", open: true},
 	{name: "blkid", doc: "lists file systems", opts: "-p -g -k -i -o= -s= -t= -u= -n= -L= -U= --probe --list-filesystems --output= --match-tag= --match-token=", check: checkBlkid},
-	{name: "fdisk sfdisk parted gdisk", doc: "changes partitions", verdict: Write, info: "-l --list --version -v -V"},
+	{name: "fdisk sfdisk", doc: "changes partitions", opts: "-l -x -o= -L? -u? -d --list --list-details --output= --color? --units? --dump --json -J --version -v -V", check: checkFdisk},
+	{name: "parted gdisk", doc: "changes partitions", verdict: Write, info: "-l --list --version -v -V"},
+	{name: "udevadm", doc: "acts on devices", style: first, verdict: Write, subs: []row{{name: "info", opts: "-q= -p= -n= -r -a -x -e -d= --query= --path= --name= --root --attribute-walk --export --export-db --no-pager"}}},
 	{name: "swapon", doc: "turns swap on", verdict: Write, info: "-s --show --summary --version"},
 	writes("umount swapoff mkfs mke2fs mkswap fsck e2fsck losetup dmsetup lvcreate lvremove vgcreate pvcreate zfs zpool btrfs cryptsetup tune2fs resize2fs hdparm eject sync fstrim diskutil hdiutil", "changes file systems"),
 	{name: "kill gkill", doc: "sends a signal", judge: judgeKill},
@@ -42,7 +44,7 @@ var systemRows = []row{
 	{name: "htop btop atop glances iotop nethogs iftop nvtop bpytop", doc: "is interactive", verdict: Contained, info: "--version -V"},
 	{name: "sysdig", doc: "is interactive", verdict: Contained},
 	{
-		name: "systemctl", doc: "changes services", style: first, verdict: Write, noSub: Read, hint: "use `systemctl status`",
+		name: "systemctl", helps: 2, doc: "changes services", style: first, verdict: Write, noSub: Read, hint: "use `systemctl status`",
 		opts: "-a -l -q -r -t= -p= -n= -o= -P= --user --system --no-pager --all --full --type= --state= --property= --value --lines= --output= --plain --no-legend --quiet --recursive --reverse --after --before --show-types --failed --version --help -h --legend= --timestamp=",
 		bad:  []bad{{"-H= --host=", Network, "connects to another machine", "leave it out"}, {"-M= --machine= --root= --image=", Contained, "acts on another system", "leave it out"}},
 		subs: []row{{
@@ -80,11 +82,11 @@ var systemRows = []row{
 		name: "crontab", doc: "changes the table", opts: "-l -u=", max: -1, maxWhy: "becomes the table", check: checkCrontab,
 		bad: []bad{{"-e -r -i", Write, "changes the table", "list with -l"}},
 	},
-	{name: "at batch atrm", doc: "schedules a command", verdict: Write},
+	{name: "at batch atrm", doc: "schedules a command", verdict: Write, info: "-l -V"},
 	{name: "atq", doc: "lists scheduled commands", open: true},
 	writes("useradd adduser userdel deluser usermod groupadd groupdel groupmod addgroup delgroup passwd chpasswd chsh chfn gpasswd vipw visudo pwconv", "changes accounts"),
 	writes("reboot shutdown halt poweroff init telinit kexec pm-suspend rtcwake logoff", "stops the machine"),
-	writes("modprobe insmod rmmod depmod udevadm update-grub grub-install mkinitcpio dracut update-initramfs", "changes the kernel's modules or the start"),
+	writes("modprobe insmod rmmod depmod update-grub grub-install mkinitcpio dracut update-initramfs", "changes the kernel's modules or the start"),
 	{name: "ldconfig", doc: "writes the loader's cache", verdict: Write, info: "-p --print-cache -V --version", hint: "list with `ldconfig -p`"},
 	{name: "update-alternatives alternatives", doc: "changes links", style: first, opts: "--display= --list= --query= --get-selections", check: checkAlternatives},
 	{name: "stty", doc: "changes the terminal", verdict: Write, info: "-a -g size"},
@@ -162,5 +164,11 @@ func judgeKill(a *analyzer, c *call) {
 func checkAlternatives(a *analyzer, c *call) {
 	if len(c.opts) == 0 || len(c.operands) > 0 {
 		a.reportWord(Write, c.name, c.path, quote(c.path)+" changes links", "look with --display NAME")
+	}
+}
+
+func checkFdisk(a *analyzer, c *call) {
+	if !c.hasAny("-l", "--list", "-x", "--list-details", "-d", "--dump", "-J", "--json", "--version", "-v", "-V") {
+		a.reportWord(Write, c.name, c.path, quote(c.path)+" changes partitions", "list with -l")
 	}
 }

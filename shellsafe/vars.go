@@ -99,6 +99,7 @@ func (a *analyzer) positional(name string) value {
 			return value{text: "", known: true}
 		}
 		return wordValue(a.args[i])
+	case argsUnknown:
 	}
 	return value{}
 }

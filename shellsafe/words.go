@@ -1,9 +1,7 @@
 package shellsafe
 
 import (
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -35,9 +33,6 @@ type word struct {
 	off, end int
 	src      *syntax.Word
 }
-
-// maxBraces bounds what one word may become by brace expansion; beyond that it counts as unknown.
-const maxBraces = 128
 
 // words evaluates ws and judges every substitution in them.
 func (a *analyzer) words(ws []*syntax.Word) []word {
@@ -118,99 +113,6 @@ func plainLit(s string) bool {
 	return true
 }
 
-// braces counts the opening braces of a word's literals.
-func braces(w *syntax.Word) (n int) {
-	for _, p := range w.Parts {
-		if lit, ok := p.(*syntax.Lit); ok {
-			n += strings.Count(lit.Value, "{")
-		}
-	}
-	return n
-}
-
-// expandBraces multiplies out the brace expansions of parts; ok is false beyond [maxBraces].
-func expandBraces(parts []syntax.WordPart) (alts [][]syntax.WordPart, ok bool) {
-	alts = [][]syntax.WordPart{nil}
-	for _, p := range parts {
-		br, isBrace := p.(*syntax.BraceExp)
-		if !isBrace {
-			for i := range alts {
-				alts[i] = append(alts[i], p)
-			}
-			continue
-		}
-		choices, ok := braceChoices(br)
-		if !ok || len(alts)*len(choices) > maxBraces {
-			return nil, false
-		}
-		next := make([][]syntax.WordPart, 0, len(alts)*len(choices))
-		for _, alt := range alts {
-			for _, c := range choices {
-				joined := make([]syntax.WordPart, 0, len(alt)+len(c))
-				next = append(next, append(append(joined, alt...), c...))
-			}
-		}
-		alts = next
-	}
-	return alts, true
-}
-
-func braceChoices(br *syntax.BraceExp) ([][]syntax.WordPart, bool) {
-	if !br.Sequence {
-		var all [][]syntax.WordPart
-		for _, e := range br.Elems {
-			sub, ok := expandBraces(e.Parts)
-			if !ok || len(all)+len(sub) > maxBraces {
-				return nil, false
-			}
-			all = append(all, sub...)
-		}
-		return all, true
-	}
-	if len(br.Elems) < 2 {
-		return nil, false
-	}
-	from, to := br.Elems[0].Lit(), br.Elems[1].Lit()
-	step := 1
-	if len(br.Elems) > 2 {
-		n, err := strconv.Atoi(br.Elems[2].Lit())
-		if err != nil || n == 0 {
-			return nil, false
-		}
-		step = max(n, -n)
-	}
-	lo, err1 := strconv.Atoi(from)
-	hi, err2 := strconv.Atoi(to)
-	number := err1 == nil && err2 == nil
-	if !number {
-		if len(from) != 1 || len(to) != 1 {
-			return nil, false
-		}
-		lo, hi = int(from[0]), int(to[0])
-	}
-	if step < 0 || max(hi-lo, lo-hi) < 0 || max(hi-lo, lo-hi)/step >= maxBraces {
-		return nil, false
-	}
-	var all [][]syntax.WordPart
-	add := func(n int) {
-		text := strconv.Itoa(n)
-		if !number {
-			text = string(rune(n))
-		}
-		all = append(all, []syntax.WordPart{&syntax.SglQuoted{Value: text}})
-	}
-	if lo <= hi {
-		for n := lo; n <= hi; n += step {
-			add(n)
-		}
-	} else {
-		for n := lo; n >= hi; n -= step {
-			add(n)
-		}
-	}
-	return all, true
-}
-
 // A wordBuilder collects a word's parts.
 type wordBuilder struct {
 	buf     []byte // known text since the start, or since the last unknown part
@@ -278,7 +180,7 @@ func (a *analyzer) part(b *wordBuilder, p syntax.WordPart, first, last bool) {
 	case *syntax.Lit:
 		a.litPart(b, p.Value, first, last)
 	case *syntax.SglQuoted:
-		if a.inDouble && strings.ContainsAny(p.Value, "$`\\\"}") {
+		if a.inDouble && !plainQuoted(p) {
 			a.reportNode(Contained, p, "expansion",
 				"within double quotes the quotes of "+quote(a.text(p))+" do not protect what is in them", "")
 		}
@@ -427,94 +329,6 @@ func (a *analyzer) extGlob(b *wordBuilder, p *syntax.ExtGlob) {
 	b.glob = true
 }
 
-func unescapeDouble(s string) string {
-	if strings.IndexByte(s, '\\') < 0 {
-		return s
-	}
-	var out strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			switch s[i+1] {
-			case '\n':
-				i++
-				continue
-			case '$', '`', '"', '\\':
-				i++
-			}
-		}
-		out.WriteByte(s[i])
-	}
-	return out.String()
-}
-
-// decodeANSI decodes the escapes of $'…'. As in bash, a NUL ends the value.
-func decodeANSI(s string) string {
-	if strings.IndexByte(s, '\\') < 0 {
-		return s
-	}
-	var out []byte
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 >= len(s) {
-			out = append(out, s[i])
-			continue
-		}
-		i++
-		if j := strings.IndexByte(`abeEfnrtv\'"?`, s[i]); j >= 0 {
-			out = append(out, "\a\b\x1b\x1b\f\n\r\t\v\\'\"?"[j])
-			continue
-		}
-		var n uint64
-		var used int
-		switch c := s[i]; c {
-		case '0', '1', '2', '3', '4', '5', '6', '7':
-			n, used = digits(s[i:], 8, 3)
-			n &= 0xff
-			i += used - 1
-		case 'x':
-			n, used = digits(s[i+1:], 16, 2)
-			i += used
-		case 'u', 'U':
-			width := 4
-			if c == 'U' {
-				width = 8
-			}
-			n, used = digits(s[i+1:], 16, width)
-			i += used
-			if used > 0 && n >= utf8.RuneSelf {
-				out = utf8.AppendRune(out, rune(n&0x1fffff))
-				continue
-			}
-		case 'c':
-			if i+1 < len(s) {
-				i++
-				n, used = uint64(s[i])&0x1f, 1
-			}
-		}
-		switch {
-		case used == 0:
-			out = append(out, '\\', s[i])
-		case n == 0:
-			return string(out)
-		default:
-			out = append(out, byte(n))
-		}
-	}
-	return string(out)
-}
-
-// digits reads up to width digits of the base and returns their value and number.
-func digits(s string, base, width int) (n uint64, used int) {
-	for used < width && used < len(s) {
-		d, err := strconv.ParseUint(s[used:used+1], base, 8)
-		if err != nil {
-			break
-		}
-		n = n*uint64(base) + d
-		used++
-	}
-	return n, used
-}
-
 // unsupported is the fail-closed end of every switch over the parser's nodes.
 func (a *analyzer) unsupported(n syntax.Node) {
 	a.reportNode(Invalid, n, "grammar", "the construct "+quote(a.text(n))+" is not understood", "")
@@ -534,62 +348,4 @@ func (w *word) mayBeOption() bool {
 		return w.text[0] == '-'
 	}
 	return !w.nodash
-}
-
-// programTexts returns the texts that a word which is a program for a filter (sed, awk) may have: with
-// a digit in place of every expansion that is known to be a number and with the value of a variable
-// that is known, and, since an assignment may not have happened, without any of them.
-func (a *analyzer) programTexts(w word) []string {
-	if w.lit {
-		return []string{w.text}
-	}
-	if w.src == nil || w.split || w.glob {
-		return nil
-	}
-	a.mute++
-	defer func() { a.mute-- }()
-	var with, without []byte
-	known := 0
-	var walk func(parts []syntax.WordPart, quoted bool) bool
-	walk = func(parts []syntax.WordPart, quoted bool) bool {
-		for i, p := range parts {
-			var b wordBuilder
-			switch q := p.(type) {
-			case *syntax.DblQuoted:
-				if q.Dollar || !walk(q.Parts, true) {
-					return false
-				}
-				continue
-			case *syntax.Lit:
-				if quoted {
-					b.add(unescapeDouble(q.Value))
-				} else {
-					a.litPart(&b, q.Value, i == 0, i == len(parts)-1)
-				}
-			default:
-				if quoted {
-					a.expansion(&b, p, true)
-				} else {
-					a.part(&b, p, i == 0, i == len(parts)-1)
-				}
-			}
-			switch x := b.done(); {
-			case x.lit:
-				with = append(with, x.text...)
-				without = append(without, x.text...)
-			case x.num && !x.split:
-				with = append(with, '1')
-			case x.viaVar && !b.unknown && !x.split:
-				known++
-				with = append(with, x.text...)
-			default:
-				return false
-			}
-		}
-		return true
-	}
-	if !walk(w.src.Parts, false) || known > 1 {
-		return nil
-	}
-	return []string{string(with), string(without)}
 }

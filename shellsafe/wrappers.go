@@ -67,9 +67,13 @@ var wrapperRows = []row{
 	{
 		name: "watch parallel entr watchexec hyperfine strace ltrace gdb lldb perf valgrind dtrace dtruss bpftrace rlwrap expect proot " +
 			"fakeroot faketime eatmydata chronic ifne direnv dotenv op doppler mise asdf rtx nix-shell nix pipenv",
-		doc: "runs other programs", verdict: Contained, info: "--version --help", hint: "run the program itself",
+		doc: "runs other programs", verdict: Contained, info: "--version --help -V", hint: "run the program itself",
 	},
-	{name: "taskset chrt numactl prlimit", doc: "changes how a process is scheduled", verdict: Contained, info: "--version --help", hint: "run the program itself"},
+	{
+		name: "taskset", doc: "runs a program on some processors", style: first, judge: judgeTimeout, opts: "-c --cpu-list -V --version -h --help",
+		bad: []bad{{"-p --pid -a --all-tasks", Write, "changes the processors of a process", ""}},
+	},
+	{name: "chrt numactl prlimit", doc: "changes how a process is scheduled", verdict: Contained, info: "--version --help -V -H --hardware -s --show", hint: "run the program itself"},
 	{name: "ssh mosh sshpass autossh", doc: "connects to another machine", verdict: Network, info: "-V --version"},
 }
 
