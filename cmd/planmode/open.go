@@ -175,7 +175,7 @@ func (p *place) gateConfig(at sessionFile, o openOptions) tool.Config {
 		Roots: tool.Roots{
 			Read: read, Hidden: append(hidden, p.cfg.Hidden...), Keep: p.keepDir(at.Project, at.ID), Home: p.home,
 		},
-		Policy: policy, Vouched: p.cfg.Plan.Tools, Shell: p.cfg.Plan.ShellAllow, Evidence: p.cfg.Plan.Evidence, Sandbox: p.cfg.Sandbox,
+		Policy: policy, Vouched: p.cfg.Plan.Tools, Shell: p.cfg.Plan.ShellAllow, Evidence: p.cfg.Plan.Evidence, Sandbox: p.cfg.Sandbox, Confine: p.cfg.Confine,
 	}
 }
 

@@ -29,6 +29,7 @@ type Config struct {
 	Plan        Plan
 	Permissions tool.Policy
 	Sandbox     tool.SandboxPolicy
+	Confine     bool     // commands that may change things run where only the workspace can be written
 	ReadRoots   []string // absolute folders that may be read besides the workspace
 	Hidden      []string // absolute paths and base-name patterns that may not be read, besides the built-in ones
 	Providers   map[string]Provider
@@ -68,7 +69,7 @@ type Limits struct {
 func Default() Config {
 	c := Config{
 		Autonomy:  tool.Hybrid,
-		Plan:      Plan{AfterDone: plan.Off, Exposure: "filtered", Evidence: tool.EvidenceOff},
+		Plan:      Plan{AfterDone: plan.Off, Exposure: "filtered", Evidence: tool.EvidenceOn},
 		Sandbox:   tool.SandboxPrefer,
 		Providers: map[string]Provider{},
 		Limits:    Limits{MaxTurns: 200, StallSeconds: 180},

@@ -37,6 +37,7 @@ const wholeFile = `{
     "deny": ["fetch(example.com)"]
   },
   "sandbox": "off",
+  "commands": "workspace",
   "read_roots": ["/usr/share/doc", "~/notes/../src"],
   "hidden": ["*.pem", "~/.secrets", "/etc/shadow"],
   "providers": {
@@ -104,7 +105,7 @@ func TestNothingSet(t *testing.T) {
 	if !reflect.DeepEqual(c, Default()) {
 		t.Errorf("got %+v", c)
 	}
-	if c.Autonomy != tool.Hybrid || c.Sandbox != tool.SandboxPrefer || c.Plan.Default || c.Plan.Evidence != tool.EvidenceOff || c.Plan.AfterDone != plan.Off {
+	if c.Autonomy != tool.Hybrid || c.Sandbox != tool.SandboxPrefer || c.Plan.Default || c.Plan.Evidence != tool.EvidenceOn || c.Confine || c.Plan.AfterDone != plan.Off {
 		t.Errorf("defaults %+v", c)
 	}
 	w := newWorld(t, "", "", nil)
@@ -132,6 +133,7 @@ func TestWholeFile(t *testing.T) {
 			Deny:  []tool.Rule{{Tool: "fetch", Arg: "example.com"}},
 		},
 		Sandbox:   tool.SandboxOff,
+		Confine:   true,
 		ReadRoots: []string{"/usr/share/doc", filepath.Join(w.o.Home, "src")},
 		Hidden:    []string{"*.pem", filepath.Join(w.o.Home, ".secrets"), "/etc/shadow"},
 		Providers: map[string]Provider{"local": {
@@ -259,7 +261,8 @@ func TestProjectNeverLoosens(t *testing.T) {
 		{"plan.model_may_enter", `{}`, `{"plan":{"model_may_enter":true}}`, `false`, true},
 		{"plan.evidence", `{"plan":{"evidence":"on"}}`, `{"plan":{"evidence":"ask"}}`, `"ask"`, false},
 		{"plan.evidence", `{"plan":{"evidence":"ask"}}`, `{"plan":{"evidence":"off"}}`, `"off"`, false},
-		{"plan.evidence", `{}`, `{"plan":{"evidence":"ask"}}`, `"off"`, true},
+		{"plan.evidence", `{}`, `{"plan":{"evidence":"ask"}}`, `"ask"`, false},
+		{"plan.evidence", `{"plan":{"evidence":"off"}}`, `{"plan":{"evidence":"ask"}}`, `"off"`, true},
 		{"plan.evidence", `{"plan":{"evidence":"ask"}}`, `{"plan":{"evidence":"on"}}`, `"ask"`, true},
 		{"plan.shell.allow", `{}`, `{"plan":{"shell":{"allow":[{"program":"rm","options":["*"]}]}}}`, `[]`, true},
 		{"permissions.allow", `{"permissions":{"allow":["edit"]}}`, `{"permissions":{"allow":["*"]}}`, `["edit"]`, true},
@@ -270,6 +273,8 @@ func TestProjectNeverLoosens(t *testing.T) {
 		{"sandbox", `{"sandbox":"off"}`, `{"sandbox":"prefer"}`, `"prefer"`, false},
 		{"sandbox", `{}`, `{"sandbox":"off"}`, `"prefer"`, true},
 		{"sandbox", `{"sandbox":"require"}`, `{"sandbox":"prefer"}`, `"require"`, true},
+		{"commands", `{}`, `{"commands":"workspace"}`, `"workspace"`, false},
+		{"commands", `{"commands":"workspace"}`, `{"commands":"full"}`, `"workspace"`, true},
 		{"read_roots", `{}`, `{"read_roots":["/"]}`, `[]`, true},
 		{"hidden", `{"hidden":["*.pem"]}`, `{"hidden":["*.key","/srv/x","*.pem"]}`, `["*.pem","*.key","/srv/x"]`, false},
 		{"hidden", `{"hidden":["*.pem"]}`, `{"hidden":[]}`, `["*.pem"]`, false},

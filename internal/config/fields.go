@@ -36,6 +36,7 @@ type file struct {
 		Deny  []string `json:"deny"`
 	} `json:"permissions"`
 	Sandbox   string                  `json:"sandbox"`
+	Commands  string                  `json:"commands"`
 	ReadRoots []string                `json:"read_roots"`
 	Hidden    []string                `json:"hidden"`
 	Providers map[string]fileProvider `json:"providers"`
@@ -248,6 +249,21 @@ var table = []row{
 			return stricter(&c.Sandbox, word[tool.SandboxPolicy](sandboxWords, f.Sandbox))
 		},
 		show: func(c *Config) any { return sandboxWords[c.Sandbox] },
+	},
+	{
+		field: "commands", rule: "may be stricter: workspace, full",
+		user: func(c *Config, f *file) { c.Confine = f.Commands == "workspace" },
+		project: func(c *Config, f *file) bool {
+			loosens := c.Confine && f.Commands != "workspace"
+			c.Confine = c.Confine || f.Commands == "workspace"
+			return !loosens
+		},
+		show: func(c *Config) any {
+			if c.Confine {
+				return "workspace"
+			}
+			return "full"
+		},
 	},
 	{
 		field: "read_roots", rule: reach,
