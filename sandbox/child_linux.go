@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/planmode-dev/planmode/sandbox/internal/stage"
 )
 
 // faults make a step fail as it would on another machine, for tests.
@@ -41,6 +43,8 @@ func (v *view) mounted() bool { return v.level == Namespaces || v.level == Mount
 func writeScript(v *view, path string) (*script, *stepError) {
 	s := &script{}
 	s.Reaper = !v.mounted()
+	s.Setup, s.Child = make([]stage.Op, 0, 192), make([]stage.Op, 0, 128)
+	s.Data = make([]byte, 0, 12<<10)
 	if v.mounted() {
 		if v.copy != "" {
 			s.begin("workspace copy")

@@ -81,7 +81,8 @@ func (s *Script) Encode() []byte {
 	if s.Reaper {
 		h.Reaper = 1
 	}
-	out := memory(&h, 1)
+	size := int(unsafe.Sizeof(h)) + (len(s.Setup)+len(s.Child))*int(unsafe.Sizeof(Op{})) + 4*len(s.Reloc) + len(s.Data)
+	out := append(make([]byte, 0, size), memory(&h, 1)...)
 	for _, ops := range [][]Op{s.Setup, s.Child} {
 		if len(ops) > 0 {
 			out = append(out, memory(&ops[0], len(ops))...)
@@ -97,8 +98,7 @@ func (s *Script) Encode() []byte {
 const again = 1 << 31
 
 func memory[T any](p *T, n int) []byte {
-	size := n * int(unsafe.Sizeof(*p))
-	return append([]byte(nil), unsafe.Slice((*byte)(unsafe.Pointer(p)), size)...)
+	return unsafe.Slice((*byte)(unsafe.Pointer(p)), n*int(unsafe.Sizeof(*p)))
 }
 
 // A Reply is how the run went.
