@@ -19,6 +19,7 @@ import (
 // of a session. It is never reached through a symbolic link, and never outside its folder.
 type planFile struct {
 	dir  string // folder of the files
+	own  string // the name that is this session's alone; "" if it has none
 	slug string // "" until the first plan
 	path string // of the present plan; "" until then
 	plan int    // the plan that path belongs to
@@ -81,19 +82,21 @@ func (f *planFile) open(number int) error {
 	const tries = 100
 	for range tries {
 		slug := f.slug
-		if slug == "" {
+		switch {
+		case f.own != "":
+			slug = f.own
+		case slug == "":
 			slug = newSlug()
 		}
-		name := slug + ".md"
-		if number > 1 {
-			name = fmt.Sprintf("%s-%d.md", slug, number)
-		}
-		path := filepath.Join(f.dir, name)
+		path := filepath.Join(f.dir, fileName(slug, number))
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		switch {
 		case err == nil:
 			f.slug, f.path, f.plan = slug, path, number
 			return file.Close()
+		case f.own != "" && errors.Is(err, fs.ErrExist): // from the session's earlier life
+			f.slug, f.path, f.plan = slug, path, number
+			return nil
 		case !errors.Is(err, fs.ErrExist):
 			return fmt.Errorf("planmode: the plan file cannot be made, so plans are kept in the session alone: %w", err)
 		case f.slug != "":
@@ -101,6 +104,20 @@ func (f *planFile) open(number int) error {
 		}
 	}
 	return fmt.Errorf("planmode: no free name for a plan file in %s", f.dir)
+}
+
+// fileName returns the name of a plan's file. No slug leads out of the folder.
+func fileName(slug string, number int) string {
+	slug = strings.Map(func(r rune) rune {
+		if r == filepath.Separator || r == '/' || r == 0 {
+			return '_'
+		}
+		return r
+	}, slug)
+	if number > 1 {
+		return fmt.Sprintf("%s-%d.md", slug, number)
+	}
+	return slug + ".md"
 }
 
 // write replaces the file's text.

@@ -26,9 +26,9 @@ type ReviewConfig struct {
 	ThinkingLevel   string         // "", "off", "low", "medium", "high" or "xhigh"
 	ParentTools     *tool.Registry // the read-only tools are taken from here; nil leaves it without
 
-	// Gate is the session's, whose roots and rules bind the reviewer too; nil means a gate over the
-	// working directory.
-	Gate *tool.Gate
+	// Gate is what the reviewer's gate is made of: the session's roots and rules. A zero Roots.Workspace
+	// means the working directory. Whatever the session may do, the reviewer's gate is read-only.
+	Gate tool.Config
 	// Round is what ReviewResult.Round will be; 1 by default.
 	Round int
 	// MaxRequests to the model, 40 by default; MaxTime, 10 minutes by default; MaxCost in US dollars,
@@ -183,12 +183,16 @@ func (r *reviewer) tools() *tool.Registry {
 	return reg
 }
 
+// gate is the reviewer's own: it stays in the zero [plan.State], which is read-only, for the session
+// may be executing.
 func (r *reviewer) gate(tools *tool.Registry) *tool.Gate {
-	if r.cfg.Gate != nil {
-		return r.cfg.Gate.Child(tools, tool.Host{})
+	cfg := r.cfg.Gate
+	cfg.Registry, cfg.PlanFile, cfg.Host = tools, nil, tool.Host{}
+	cfg.Evidence = tool.EvidenceOff
+	if cfg.Roots.Workspace == "" {
+		cfg.Roots.Workspace, _ = os.Getwd() // without one nothing can be read
 	}
-	wd, _ := os.Getwd() // without one nothing can be read
-	return tool.NewGate(tool.Config{Registry: tools, Roots: tool.Roots{Workspace: wd}})
+	return tool.NewGate(cfg)
 }
 
 func (r *reviewer) request(tools *tool.Registry, level llm.ThinkingLevel) (llm.Request, error) {
@@ -269,13 +273,26 @@ func (pm *PlanMode) ReviewNewest(ctx context.Context, onStream ReviewStreamFunc)
 	if !ok {
 		return ReviewResult{}, plan.ErrNoPlan
 	}
-	cfg := pm.GetReviewConfig()
+	cfg := pm.reviewConfig(pm.GetReviewConfig())
 	cfg.Round = max(st.Rounds(), 1)
-	if cfg.Gate == nil {
-		cfg.Gate = pm.gate
+	res, err := reviewText(ctx, cfg, r.Text, onStream)
+	pm.spent(res.Usage)
+	return res, err
+}
+
+// reviewConfig completes the configuration with what the session has.
+func (pm *PlanMode) reviewConfig(cfg ReviewConfig) ReviewConfig {
+	if cfg.Gate.Roots.Workspace == "" {
+		cfg.Gate = pm.reviewing
 	}
 	if cfg.ParentTools == nil {
 		cfg.ParentTools = pm.cfg.Registry
 	}
-	return reviewText(ctx, cfg, r.Text, onStream)
+	return cfg
+}
+
+func (pm *PlanMode) spent(u llm.Usage) {
+	if pm.cfg.Spent != nil && u != (llm.Usage{}) {
+		pm.cfg.Spent(u)
+	}
 }

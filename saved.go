@@ -122,6 +122,10 @@ func (pm *PlanMode) RestoreState(meta map[string]any) {
 		}
 		events = append(events, ev)
 	}
+	if m, err := plan.ParseMode(string(s.Mode)); s.Mode != "" && (err != nil || m.ReadOnly()) {
+		// Whatever became of the events, a session that was in plan mode is in it.
+		events = append(events, plan.Enter{})
+	}
 	pm.replace(events, s.State)
 }
 

@@ -128,14 +128,8 @@ func (pm *PlanMode) requestReviewTool() tool.Tool {
 			if pm.Mode() != ModeExecuting {
 				return tool.Result{}, errors.New("a review of changes is for the execution of an approved plan")
 			}
-			cfg := pm.GetCodeReviewConfig()
-			if cfg.Gate == nil {
-				cfg.Gate = pm.gate
-			}
-			if cfg.ParentTools == nil {
-				cfg.ParentTools = pm.cfg.Registry
-			}
-			res, err := ReviewCode(ctx, cfg, in.Summary, in.FilesChanged)
+			res, err := ReviewCode(ctx, pm.reviewConfig(pm.GetCodeReviewConfig()), in.Summary, in.FilesChanged)
+			pm.spent(res.Usage)
 			if err != nil {
 				return tool.Result{}, err
 			}

@@ -40,10 +40,10 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 }
 
 func encodeEvent(ev Event) ([]byte, error) {
-	switch ev := ev.(type) {
-	case PlanStepped:
+	if ev, ok := ev.(PlanStepped); ok {
 		return marshal(ev.Event)
-	case Unknown:
+	}
+	if ev, ok := ev.(Unknown); ok {
 		return ev.Data, nil
 	}
 	return marshal(ev)
@@ -97,6 +97,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	"turn_ended":        decodeAs[TurnEnded],
 	"moved":             decodeAs[Moved],
 	"settings_changed":  decodeAs[SettingsChanged],
+	"spent":             decodeAs[Spent],
 	"warned":            decodeAs[Warned],
 	"delta":             decodeAs[Delta],
 	"progress":          decodeAs[Progress],

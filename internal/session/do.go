@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/planmode-dev/planmode/llm"
 	"github.com/planmode-dev/planmode/plan"
@@ -14,6 +15,8 @@ import (
 
 // A Command is what a person wants of a session: [Prompt], [Resume], [Cancel], [Step], [AnswerCall],
 // [AnswerQuestions], [Change], [CompactNow] or [Move]. No tool and no model makes one.
+//
+//sumtype:decl
 type Command interface{ command() }
 
 type (
@@ -86,7 +89,6 @@ func (s *Session) Do(ctx context.Context, surface plan.Surface, c Command) (Repl
 	defer s.do.Unlock()
 	s.mu.Lock()
 	closed := s.closed
-	s.by = "user:" + string(surface)
 	s.mu.Unlock()
 	if closed {
 		return Reply{}, ErrClosed
@@ -94,20 +96,20 @@ func (s *Session) Do(ctx context.Context, surface plan.Surface, c Command) (Repl
 	if err := ctx.Err(); err != nil {
 		return Reply{}, err
 	}
-	who := person{s, surface}
+	who := person{Session: s, surface: surface}
 	switch c := c.(type) {
 	case Prompt:
-		return who.prompt(c)
+		return who.slashOr(c)
 	case Resume:
-		return Reply{}, who.resume()
+		return who.resume()
 	case Cancel:
-		return s.cancel(), nil
+		return who.cancel(), nil
 	case Step:
 		return who.step(c.Event)
 	case AnswerCall:
-		return Reply{}, s.reply(c.ID, reply{verdict: &c.Verdict})
+		return Reply{}, who.reply(c.ID, reply{verdict: &c.Verdict})
 	case AnswerQuestions:
-		return Reply{}, s.reply(c.ID, reply{answers: c.Answers})
+		return Reply{}, who.reply(c.ID, reply{answers: c.Answers})
 	case Change:
 		return who.change(c.Settings)
 	case CompactNow:
@@ -122,15 +124,26 @@ func (s *Session) Do(ctx context.Context, surface plan.Surface, c Command) (Repl
 type person struct {
 	*Session
 	surface plan.Surface
+	// images came with the prompt that is being carried out.
+	images []llm.Image
 }
 
-func (p person) name() string { return "user:" + string(p.surface) }
+// userPrefix begins the author of an entry that a person caused; the surface follows.
+const userPrefix = "user:"
 
-// prompt gives a prompt to the model, now or later.
-func (p person) prompt(c Prompt) (Reply, error) {
+func (p person) name() string { return userPrefix + string(p.surface) }
+
+// slashOr carries out a slash command, or gives the prompt to the model.
+func (p person) slashOr(c Prompt) (Reply, error) {
+	p.images = c.Images
 	if reply, handled, err := p.slash(c.Text); handled {
 		return reply, err
 	}
+	return p.prompt(c)
+}
+
+// prompt gives a prompt to the model, now or later.
+func (p person) prompt(c Prompt) (Reply, error) {
 	if strings.TrimSpace(c.Text) == "" && len(c.Images) == 0 {
 		return Reply{}, fmt.Errorf("%w: the prompt is empty", ErrUsage)
 	}
@@ -153,7 +166,7 @@ func (p person) prompt(c Prompt) (Reply, error) {
 	if c.Queue != Steer && c.Queue != FollowUp {
 		return Reply{}, fmt.Errorf("%w: unknown queue %q", ErrUsage, c.Queue)
 	}
-	err := p.append(p.name(), Queued{ID: newID(), Text: c.Text, Images: c.Images, Queue: c.Queue})
+	err := p.append(p.name(), Queued{ID: p.log.newID(), Text: c.Text, Images: c.Images, Queue: c.Queue})
 	return Reply{Text: "queued"}, err
 }
 
@@ -162,7 +175,7 @@ func (p person) begin(ev Prompted) error {
 	if err := p.closeDangling(); err != nil {
 		return err
 	}
-	if err := p.tellPlan(); err != nil {
+	if err := p.tellPlan(p.stamp()); err != nil {
 		return err
 	}
 	if err := p.append(p.name(), ev); err != nil {
@@ -172,74 +185,80 @@ func (p person) begin(ev Prompted) error {
 	return nil
 }
 
-// tellPlan folds the user's prompt into plan mode where that means something: a ready plan goes back to
+// tellPlan folds a user's prompt into plan mode where that means something: a ready plan goes back to
 // planning, and the notice that plan mode was left is due.
-func (p person) tellPlan() error {
-	st := p.pm.State()
+func (s *Session) tellPlan(by plan.Stamp) error {
+	st := s.pm.State()
 	if st.Mode() == plan.Ready || st.NoticePending() {
-		return p.pm.ByUser(plan.Prompt{Stamp: p.stamp()})
+		return s.pm.ByUser(plan.Prompt{Stamp: by})
 	}
 	return nil
 }
 
 func (p person) stamp() plan.Stamp { return plan.Stamp{At: p.cfg.Now(), Surface: p.surface} }
 
-func (p person) resume() error {
+// resume goes on where the program's end, a cancel or a failure broke off.
+func (p person) resume() (Reply, error) {
 	p.mu.Lock()
-	busy, open := p.turn != nil, p.t.running || len(p.t.open) > 0
-	queued := len(p.t.queue) > 0
+	busy, broken := p.turn != nil, p.t.running || len(p.t.open) > 0
 	p.mu.Unlock()
 	if busy {
-		return ErrBusy
+		return Reply{}, ErrBusy
 	}
 	if err := p.closeDangling(); err != nil {
-		return err
+		return Reply{}, err
 	}
-	if !open && !queued && !p.unanswered() {
-		return fmt.Errorf("%w: nothing was interrupted; give a prompt", ErrUsage)
+	p.mu.Lock()
+	awaited, queued, due, feedback := p.t.awaited, len(p.t.queue) > 0, p.t.due, p.t.feedback
+	p.mu.Unlock()
+	switch mode := p.pm.State().Mode(); {
+	case due && mode == plan.Executing:
+		return Reply{Text: "executing"}, p.execute()
+	case feedback != "":
+		return Reply{}, p.begin(Prompted{Text: rejection(feedback)})
+	case queued:
+	case broken && mode == plan.Ready: // the turn was over but for writing that down
+		return p.menu()
+	case broken && !awaited:
+		return Reply{Text: p.statusText()}, nil
+	case !awaited || mode == plan.Ready:
+		return Reply{}, fmt.Errorf("%w: nothing was interrupted; give a prompt", ErrUsage)
 	}
 	p.startTurn()
-	return nil
+	return Reply{}, nil
 }
 
-// unanswered says whether the conversation waits for the model.
-func (s *Session) unanswered() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := len(s.t.messages)
-	return n > 0 && s.t.messages[n-1].Role == llm.RoleUser && s.t.turns > 0 && s.pm.State().Mode() != plan.Ready
-}
-
-// closeDangling writes down what a stopped program left open.
+// closeDangling writes down what was left open: by a program that was stopped, on a branch that was left,
+// or by a turn that could not be recorded to its end. It is called while nothing is running.
 func (s *Session) closeDangling() error {
 	s.mu.Lock()
-	if s.settled {
-		s.mu.Unlock()
-		return nil
-	}
-	events := s.t.dangling(s.cfg.ID)
+	events, running, out := s.t.dangling(s.cfg.ID), s.t.running, s.t.ending()
 	s.mu.Unlock()
 	if len(events) > 0 {
 		if err := s.append("host", events...); err != nil {
 			return err
 		}
 	}
-	s.pm.ApplyRestoredState()
-	s.mu.Lock()
-	s.settled = true
-	s.mu.Unlock()
+	if running {
+		if err := s.endTurn(out); err != nil {
+			return err
+		}
+	}
+	if s.pm.State().Mode() == plan.Reviewing { // and no review is running
+		s.pm.ApplyRestoredState()
+	}
 	return nil
 }
 
-func (s *Session) cancel() Reply {
-	s.mu.Lock()
-	t := s.turn
-	s.mu.Unlock()
-	if t == nil {
+func (p person) cancel() Reply {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.turn == nil {
 		return Reply{Text: "nothing is running"}
 	}
-	t.cancel()
-	return Reply{Text: "cancelling the " + t.what}
+	p.turn.cancelled = p.surface
+	p.turn.cancel()
+	return Reply{Text: "cancelling the " + p.turn.what}
 }
 
 func (p person) change(want Settings) (Reply, error) {
@@ -270,10 +289,24 @@ func (p person) change(want Settings) (Reply, error) {
 	if err := p.append(p.name(), SettingsChanged{now}); err != nil {
 		return Reply{}, err
 	}
-	if a, err := tool.ParseAutonomy(now.Autonomy); err == nil {
-		p.pm.Gate().SetAutonomy(a)
-	}
+	p.setAutonomy()
 	return Reply{Text: "settings changed"}, nil
+}
+
+// setAutonomy makes the gate follow the settings.
+func (s *Session) setAutonomy() {
+	s.mu.Lock()
+	autonomy := s.autonomy()
+	s.mu.Unlock()
+	s.pm.Gate().SetAutonomy(autonomy)
+}
+
+// autonomy is what the settings say, or else the configuration. It is called with s.mu held.
+func (s *Session) autonomy() tool.Autonomy {
+	if a, err := tool.ParseAutonomy(s.t.settings.Autonomy); err == nil {
+		return a
+	}
+	return s.cfg.Gate.Autonomy
 }
 
 // move goes on from an earlier entry. Plan mode becomes what it was there.
@@ -298,9 +331,10 @@ func (p person) move(to string) error {
 	}
 	history := p.foldBranch()
 	p.mu.Lock()
-	p.settled, p.due, p.notice, p.pending = false, nil, false, nil
+	p.due, p.notice = false, false
 	p.mu.Unlock()
 	p.pm.Refold(history)
+	p.setAutonomy()
 	return p.closeDangling()
 }
 
@@ -310,11 +344,7 @@ func (p person) slash(text string) (Reply, bool, error) {
 	if !strings.HasPrefix(text, "/") {
 		return Reply{}, false, nil
 	}
-	name, rest, _ := strings.Cut(text, " ")
-	if n, r, ok := strings.Cut(name, "\n"); ok {
-		name, rest = n, r+" "+rest
-	}
-	rest = strings.TrimSpace(rest)
+	name, rest := firstWord(text)
 	i := slices.IndexFunc(slashCommands, func(c SlashCommand) bool { return c.Name == name })
 	if i < 0 {
 		if isWord(name[1:]) {
@@ -324,6 +354,15 @@ func (p person) slash(text string) (Reply, bool, error) {
 	}
 	reply, err := slashCommands[i].run(p, rest)
 	return reply, true, err
+}
+
+// firstWord cuts the text at the first white space.
+func firstWord(text string) (word, rest string) {
+	i := strings.IndexFunc(text, unicode.IsSpace)
+	if i < 0 {
+		return text, ""
+	}
+	return text[:i], strings.TrimSpace(text[i:])
 }
 
 func isWord(s string) bool {

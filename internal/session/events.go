@@ -14,8 +14,10 @@ import (
 // whoever comes late: [Started], [PlanStepped], [Queued], [Prompted], [Told], [TurnStarted],
 // [Answered], [CallRefused], [PermissionAsked], [PermissionClosed], [CallAllowed], [CallFinished],
 // [QuestionsAsked], [QuestionsClosed], [TodosChanged], [Compacted], [TurnEnded], [Moved],
-// [SettingsChanged], [Warned] and [Unknown]. The transient ones have none and may be missed: [Delta],
+// [SettingsChanged], [Spent], [Warned] and [Unknown]. The transient ones have none and may be missed: [Delta],
 // [Progress] and [Pending].
+//
+//sumtype:decl
 type Event interface{ event() string }
 
 type (
@@ -139,12 +141,18 @@ type (
 	}
 	// SettingsChanged is the whole of the settings.
 	SettingsChanged struct{ Settings }
+	// Spent counts what was used beside the conversation itself: by a sub-agent, or by a reviewer.
+	Spent struct {
+		What  string    `json:"what"`
+		Usage llm.Usage `json:"usage"`
+	}
 	// Warned tells the user what the program noticed.
 	Warned struct {
 		Code string `json:"code"`
 		Text string `json:"text"`
 	}
-	// Unknown is an event that this version does not know. It is kept and passed on as it is.
+	// Unknown is an event that this version does not know, or, as type "unreadable", a line of the
+	// journal that could not be read. It is kept and passed on as it is.
 	Unknown struct {
 		Type string
 		Data []byte
@@ -200,6 +208,7 @@ func (Compacted) event() string        { return "compacted" }
 func (TurnEnded) event() string        { return "turn_ended" }
 func (Moved) event() string            { return "moved" }
 func (SettingsChanged) event() string  { return "settings_changed" }
+func (Spent) event() string            { return "spent" }
 func (Warned) event() string           { return "warned" }
 func (e Unknown) event() string        { return e.Type }
 func (Delta) event() string            { return "delta" }

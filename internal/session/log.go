@@ -25,6 +25,7 @@ type Journal interface {
 type log struct {
 	journal Journal
 	now     func() time.Time
+	newID   func() string
 
 	mu      sync.Mutex
 	entries []Entry
@@ -37,7 +38,7 @@ type log struct {
 }
 
 func newLog(j Journal, now func() time.Time) *log {
-	return &log{journal: j, now: now, index: map[string]int{}, grown: make(chan struct{}), live: map[*tail]struct{}{}}
+	return &log{journal: j, now: now, newID: newID, index: map[string]int{}, grown: make(chan struct{}), live: map[*tail]struct{}{}}
 }
 
 // append writes events and tells the readers. after, if given, is called with each entry under the
@@ -50,7 +51,7 @@ func (l *log) append(by string, after func(Entry), events ...Event) error {
 	head := l.head
 	for i, ev := range events {
 		e := Entry{
-			Seq: uint64(len(l.entries) + i + 1), ID: newID(), Parent: head,
+			Seq: uint64(len(l.entries) + i + 1), ID: l.newID(), Parent: head,
 			Time: l.now().UTC().Truncate(time.Microsecond), By: by, Event: ev,
 		}
 		line, err := e.MarshalJSON()
@@ -86,7 +87,8 @@ func (l *log) add(e Entry) {
 	}
 }
 
-// load takes in the lines of an earlier run. What cannot be read is skipped and reported.
+// load takes in the lines of an earlier run. What cannot be read is reported, and something stands in its
+// place, so that every entry keeps its number.
 func (l *log) load(journal iter.Seq[[]byte]) (problems []error, err error) {
 	n := 0
 	for line := range journal {
@@ -94,23 +96,17 @@ func (l *log) load(journal iter.Seq[[]byte]) (problems []error, err error) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
+		if v := versionOf(line); v > Version {
+			return problems, fmt.Errorf("session: the session was written by a later version of planmode (format %d; this one knows %d): use that one; nothing was changed", v, Version)
+		}
 		var e Entry
-		if err := json.Unmarshal(line, &e); err != nil {
+		err := json.Unmarshal(line, &e)
+		if _, known := l.index[e.ID]; err == nil && (known || e.ID == "") {
+			err = fmt.Errorf("its id %q is not new", e.ID)
+		}
+		if err != nil {
 			problems = append(problems, fmt.Errorf("line %d was skipped: %w", n, err))
-			if mayForbid(line) {
-				l.add(Entry{
-					Seq: uint64(len(l.entries) + 1), ID: newID(), Parent: l.head, Time: l.now(), By: "host",
-					Event: PlanStepped{plan.Enter{Stamp: plan.Stamp{At: l.now()}}},
-				})
-			}
-			continue
-		}
-		if s, ok := e.Event.(Started); ok && s.Version > Version {
-			return problems, fmt.Errorf("session: the session was written by a later version of planmode (format %d; this one knows %d): use that one; nothing was changed", s.Version, Version)
-		}
-		if _, known := l.index[e.ID]; known || e.ID == "" {
-			problems = append(problems, fmt.Errorf("line %d was skipped: its id %q is not new", n, e.ID))
-			continue
+			e = l.standIn(line, n)
 		}
 		e.Seq = uint64(len(l.entries) + 1)
 		if _, known := l.index[e.Parent]; !known && len(l.entries) > 0 && e.Parent != "" {
@@ -121,8 +117,41 @@ func (l *log) load(journal iter.Seq[[]byte]) (problems []error, err error) {
 	return problems, nil
 }
 
-// mayForbid says whether a line that cannot be read could have turned plan mode on. Only a line that is
-// surely something else could not.
+// versionOf returns the version of the format that the first line of a journal states, 0 for any other
+// line. It reads less than a whole entry: a later version may write the rest differently.
+func versionOf(line []byte) int {
+	var j struct {
+		Type string `json:"type"`
+		Data struct {
+			Version int `json:"version"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(line, &j) != nil || j.Type != (Started{}).event() {
+		return 0
+	}
+	return j.Data.Version
+}
+
+// standIn is what counts in the place of a line that cannot be read. It has the line's place on its
+// branch as far as that can be told, and the same ID whenever the journal is read.
+func (l *log) standIn(line []byte, n int) Entry {
+	var j entryJSON
+	_ = json.Unmarshal(line, &j) // what of it can be read
+	e := Entry{ID: j.ID, Parent: j.Parent, Time: j.Time, By: "host", Event: Unknown{Type: unreadable, Data: []byte("null")}}
+	if _, known := l.index[e.ID]; known || e.ID == "" {
+		e.ID, e.Parent = fmt.Sprintf("line-%d", n), l.head
+	}
+	if mayForbid(line) {
+		e.Event = PlanStepped{plan.Enter{Stamp: plan.Stamp{At: e.Time}}}
+	}
+	return e
+}
+
+// unreadable is the type of the [Unknown] event that stands for a line which cannot be read.
+const unreadable = "unreadable"
+
+// mayForbid says whether a line that cannot be read could have turned plan mode on, or led to a branch
+// where it is on. Only a line that is surely something else could not.
 func mayForbid(line []byte) bool {
 	var j struct {
 		Type string `json:"type"`
@@ -130,7 +159,7 @@ func mayForbid(line []byte) bool {
 	if json.Unmarshal(line, &j) != nil || j.Type == "" {
 		return true
 	}
-	return strings.HasPrefix(j.Type, planPrefix)
+	return strings.HasPrefix(j.Type, planPrefix) || j.Type == (Moved{}).event()
 }
 
 // branch returns the entries from the first to the head.
@@ -158,8 +187,14 @@ func (l *log) branchTo(id string) []Entry {
 
 // A tail is one reader's cursor.
 type tail struct {
-	mu    sync.Mutex
-	queue []Entry // transient ones
+	mu     sync.Mutex
+	pieces []piece
+}
+
+// A piece is a transient entry, with the number of entries that there were before it.
+type piece struct {
+	entry Entry
+	after uint64
 }
 
 // maxTransient bounds what a slow reader is told late; older pieces are dropped, for the complete
@@ -173,13 +208,13 @@ func (l *log) transient(by string, ev Event) {
 	if len(l.live) == 0 {
 		return
 	}
-	e := Entry{Time: l.now().UTC(), By: by, Event: ev}
+	p := piece{Entry{Time: l.now().UTC(), By: by, Event: ev}, uint64(len(l.entries))}
 	for t := range l.live {
 		t.mu.Lock()
-		if len(t.queue) >= maxTransient {
-			t.queue = t.queue[1:]
+		if len(t.pieces) >= maxTransient {
+			t.pieces = t.pieces[1:]
 		}
-		t.queue = append(t.queue, e)
+		t.pieces = append(t.pieces, p)
 		t.mu.Unlock()
 	}
 	close(l.grown)
@@ -204,8 +239,8 @@ func (l *log) events(ctx context.Context, after uint64) iter.Seq[Entry] {
 			batch := l.entries[min(next, len(l.entries)):]
 			grown := l.grown
 			t.mu.Lock()
-			pieces := t.queue
-			t.queue = nil
+			pieces := t.pieces
+			t.pieces = nil
 			t.mu.Unlock()
 			l.mu.Unlock()
 			next += len(batch)
@@ -226,18 +261,19 @@ func (l *log) events(ctx context.Context, after uint64) iter.Seq[Entry] {
 	}
 }
 
-// merged yields two lists in the order of time, the durable entries first among equals.
-func merged(durable, transient []Entry) iter.Seq[Entry] {
+// merged yields two lists in the order in which they came about.
+func merged(durable []Entry, transient []piece) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		for len(durable) > 0 || len(transient) > 0 {
-			from := &durable
-			if len(durable) == 0 || len(transient) > 0 && transient[0].Time.Before(durable[0].Time) {
-				from = &transient
+			var e Entry
+			if len(transient) == 0 || len(durable) > 0 && durable[0].Seq <= transient[0].after {
+				e, durable = durable[0], durable[1:]
+			} else {
+				e, transient = transient[0].entry, transient[1:]
 			}
-			if !yield((*from)[0]) {
+			if !yield(e) {
 				return
 			}
-			*from = (*from)[1:]
 		}
 	}
 }

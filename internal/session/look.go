@@ -27,18 +27,18 @@ func Look(lines iter.Seq[[]byte]) (*View, error) {
 	v := &View{Entries: l.branch(), Problems: problems}
 	var t Transcript
 	for _, e := range v.Entries {
-		t.fold(e.Event)
-		switch ev := e.Event.(type) {
-		case Started:
+		t.fold(e)
+		if ev, ok := e.Event.(Started); ok {
 			v.Workspace = ev.Workspace
-		case PlanStepped:
-			next, _, err := plan.Step(v.State, ev.Event)
-			if err != nil {
-				v.Problems = append(v.Problems, err)
-				continue
-			}
-			v.State = next
 		}
+	}
+	for _, ev := range planEvents(v.Entries, plan.Off) {
+		next, _, err := plan.Step(v.State, ev)
+		if err != nil {
+			v.Problems = append(v.Problems, err)
+			continue
+		}
+		v.State = next
 	}
 	v.Title, v.Turns = t.title, t.turns
 	if t.settings.Title != "" {

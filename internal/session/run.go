@@ -95,18 +95,23 @@ func (s *Session) playTurn(ctx context.Context) turn.Outcome {
 // turnEnded writes down how a turn ended and what follows from it. What is queued is not tried after a
 // failure: it would fail in the same way, again and again.
 func (s *Session) turnEnded(out turn.Outcome) (goOn bool) {
+	s.warnIf("turn", s.endTurn(out))
+	return out.Stop != turn.Failed
+}
+
+// endTurn writes the end of the turn last, so that a turn without one is known to be unfinished.
+func (s *Session) endTurn(out turn.Outcome) error {
 	ev := TurnEnded{Stop: string(out.Stop), Note: out.Note, Usage: out.Usage}
 	if out.Err != nil {
 		ev.Error = failureOf(out.Err)
 	}
 	if out.Stop == turn.EndTurn {
 		s.takeProposal(&ev)
+		if s.pm.State().Mode() == plan.Executing && s.todos.AllDone() {
+			s.warnIf("done", s.pm.ByHost(plan.AllStepsDone{Stamp: plan.Stamp{At: s.cfg.Now()}}))
+		}
 	}
-	s.warnIf("turn", s.append("host", ev))
-	if out.Stop == turn.EndTurn && s.pm.State().Mode() == plan.Executing && s.todos.AllDone() {
-		s.warnIf("done", s.pm.ByHost(plan.AllStepsDone{Stamp: plan.Stamp{At: s.cfg.Now()}}))
-	}
-	return out.Stop != turn.Failed
+	return s.append("host", ev)
 }
 
 // takeProposal submits the <proposed_plan> of the model's last message, where there is one.

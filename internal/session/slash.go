@@ -89,7 +89,7 @@ func (p person) slashPlan(rest string) (Reply, error) {
 		}
 	case "reject":
 		if arg != "" {
-			return p.rejectWith(arg)
+			return p.step(plan.Reject{Feedback: arg})
 		}
 		return Reply{}, fmt.Errorf("%w: /plan reject TEXT: say what should be different", ErrUsage)
 	}
@@ -121,17 +121,6 @@ func (p person) planPrompt(text string) (Reply, error) {
 		return Reply{}, err
 	}
 	return p.prompt(Prompt{Text: text, Images: p.images})
-}
-
-// rejectWith sends the plan back and gives the reason to the model.
-func (p person) rejectWith(feedback string) (Reply, error) {
-	if err := p.closeDangling(); err != nil {
-		return Reply{}, err
-	}
-	if _, err := p.step(plan.Reject{Feedback: feedback}); err != nil {
-		return Reply{}, err
-	}
-	return p.prompt(Prompt{Text: "The plan was not approved. " + feedback, Images: p.images})
 }
 
 // approval reads "[N] [execute | compact | fresh] [with TEXT]": which revision is approved, "" being the

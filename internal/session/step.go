@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/planmode-dev/planmode/plan"
 )
@@ -17,7 +18,6 @@ func (p person) step(ev plan.UserEvent) (Reply, error) {
 	if p.turn != nil {
 		busy = p.turn.what
 	}
-	pending := p.pending
 	p.mu.Unlock()
 	if busy == "" {
 		if err := p.closeDangling(); err != nil {
@@ -26,10 +26,14 @@ func (p person) step(ev plan.UserEvent) (Reply, error) {
 	}
 	switch ev := ev.(type) {
 	case plan.Enter:
-		return p.enter(ev, pending)
+		p.takeBack()
 	case plan.Leave, plan.Approve:
 		if busy != "" {
-			return p.later(ev)
+			reply, err := p.later(ev)
+			if _, leaves := ev.(plan.Leave); leaves && busy == "review" && err == nil {
+				p.cancel() // nobody waits for it any more
+			}
+			return reply, err
 		}
 		if a, ok := ev.(plan.Approve); ok {
 			return p.approve(a)
@@ -45,7 +49,9 @@ func (p person) step(ev plan.UserEvent) (Reply, error) {
 		}
 	case plan.Start, plan.Prompt:
 		return Reply{}, fmt.Errorf("%w: %s is not an act of its own", ErrUsage, plan.EventName(ev))
-	case plan.Reject, plan.Edit:
+	case plan.Reject:
+		return p.reject(ev)
+	case plan.Edit:
 	}
 	if err := p.pm.ByUser(ev); err != nil {
 		return Reply{}, err
@@ -53,18 +59,30 @@ func (p person) step(ev plan.UserEvent) (Reply, error) {
 	return Reply{Text: p.statusText()}, nil
 }
 
-func (p person) enter(ev plan.Enter, pending plan.UserEvent) (Reply, error) {
-	if pending != nil {
-		p.mu.Lock()
-		p.pending = nil
-		p.mu.Unlock()
-		mode := p.pm.State().Mode()
-		p.log.transient(p.name(), Pending{Now: mode, Next: mode})
-	}
+// reject sends the plan back and gives the reason, if there is one, to the model.
+func (p person) reject(ev plan.Reject) (Reply, error) {
 	if err := p.pm.ByUser(ev); err != nil {
 		return Reply{}, err
 	}
-	return Reply{Text: p.statusText()}, nil
+	if strings.TrimSpace(ev.Feedback) == "" {
+		return Reply{Text: p.statusText()}, nil
+	}
+	return p.prompt(Prompt{Text: rejection(ev.Feedback), Images: p.images})
+}
+
+func rejection(feedback string) string { return "The plan was not approved. " + feedback }
+
+// takeBack drops the switch that waits for the turn, and says whether there was one.
+func (p person) takeBack() bool {
+	p.mu.Lock()
+	was := p.pending != nil
+	p.pending = nil
+	p.mu.Unlock()
+	if was {
+		mode := p.pm.State().Mode()
+		p.log.transient(p.name(), Pending{Now: mode, Next: mode})
+	}
+	return was
 }
 
 // later keeps an act until the running turn has settled. One that is not legal even now is refused now.
@@ -96,22 +114,10 @@ func (s *Session) nextMode(st plan.State) plan.Mode {
 // approve lets the plan be executed and begins. With [plan.Compact] the conversation is compacted first;
 // should that fail, nothing is approved.
 func (p person) approve(ev plan.Approve) (Reply, error) {
-	if ev.How == plan.Compact {
-		if _, _, err := plan.Step(p.pm.State(), ev); err != nil {
-			return Reply{}, err
-		}
-		p.startJob("compaction", func(ctx context.Context) func() {
-			err := p.compact(ctx)
-			return func() {
-				if err != nil {
-					p.warn("compaction_failed", "the conversation could not be compacted, so the plan was not approved; it still waits for you: "+err.Error())
-					return
-				}
-				if err := p.pm.ByUser(ev); err != nil {
-					p.warn("not_approved", err.Error())
-				}
-			}
-		})
+	if _, _, err := plan.Step(p.pm.State(), ev); err != nil {
+		return Reply{}, err
+	}
+	if ev.How == plan.Compact && p.compactFirst(ev) {
 		return Reply{Text: "compacting, then executing"}, nil
 	}
 	if err := p.pm.ByUser(ev); err != nil {
@@ -120,26 +126,46 @@ func (p person) approve(ev plan.Approve) (Reply, error) {
 	return Reply{Text: "executing"}, p.execute()
 }
 
+// compactFirst begins a compaction that the approval waits for, and says whether there is anything to
+// compact and the approval is legal.
+func (s *Session) compactFirst(ev plan.Approve) bool {
+	st := s.pm.State()
+	next, _, err := plan.Step(st, ev)
+	s.mu.Lock()
+	empty := len(s.t.messages) == 0
+	if err == nil && !empty {
+		s.pending = ev
+	}
+	s.mu.Unlock()
+	if err != nil || empty {
+		return false
+	}
+	s.log.transient(userPrefix+string(ev.Surface), Pending{Now: st.Mode(), Next: next.Mode()})
+	s.startCompaction()
+	return true
+}
+
 // execute gives the model the order that an approval made due, if one is.
 func (s *Session) execute() error {
+	r, ok := s.pm.State().Approved()
+	how, note := s.pm.State().Instructions()
 	s.mu.Lock()
-	due := s.due
-	s.due = nil
+	due := s.t.due
+	s.due = false
 	s.mu.Unlock()
-	if due == nil {
+	if !ok || !due {
 		return nil
 	}
 	var events []Event
-	if due.How == plan.Fresh {
+	if how == plan.Fresh {
 		events = append(events, Compacted{})
 	}
-	r := due.Revision
 	text := fmt.Sprintf("I have approved revision %d of the plan (%s, %q). Carry it out now.", r.Number, r.Digest.Short(), r.Title)
-	if due.Note != "" {
-		text += "\n\nAdditional instructions:\n" + due.Note
+	if note != "" {
+		text += "\n\nAdditional instructions:\n" + note
 	}
 	if err := s.append("host", append(events, Prompted{Text: text, Auto: true})...); err != nil {
-		return fmt.Errorf("session: the plan is approved, but its execution could not begin: %w", err)
+		return fmt.Errorf("session: the plan is approved, but its execution could not begin; resume the session to begin it: %w", err)
 	}
 	s.startTurn()
 	return nil
@@ -150,20 +176,25 @@ func (p person) review(ev plan.StartReview) (Reply, error) {
 	if err := p.pm.ByUser(ev); err != nil {
 		return Reply{}, err
 	}
-	p.startJob("review", func(ctx context.Context) func() {
+	p.startJob("review", func(ctx context.Context) func() bool {
 		res, err := p.pm.ReviewNewest(ctx, func(text string) { p.log.transient("host", Delta{Text: text}) })
-		return func() {
-			if p.pm.State().Mode() != plan.Reviewing {
-				return // the user left meanwhile
-			}
-			if err != nil {
+		p.mu.Lock()
+		cancelled := p.turn.cancelled
+		p.mu.Unlock()
+		return func() bool {
+			stamp := plan.Stamp{At: p.cfg.Now()}
+			switch {
+			case p.pm.State().Mode() != plan.Reviewing: // it is over in another way
+			case ctx.Err() != nil && cancelled != "":
+				stamp.Surface = cancelled
+				p.warnIf("review", p.pm.ByUser(plan.CancelReview{Stamp: stamp}))
+			case err != nil:
 				p.warn("review_failed", err.Error())
-				p.warnIf("review", p.pm.ByHost(plan.Restarted{Stamp: plan.Stamp{At: p.cfg.Now()}}))
-				return
+				p.warnIf("review", p.pm.ByHost(plan.Restarted{Stamp: stamp}))
+			default:
+				p.warnIf("review", p.pm.ByHost(plan.ReviewDone{Stamp: stamp, Approved: res.Approved, Feedback: res.Feedback}))
 			}
-			p.warnIf("review", p.pm.ByHost(plan.ReviewDone{
-				Stamp: plan.Stamp{At: p.cfg.Now()}, Approved: res.Approved, Feedback: res.Feedback,
-			}))
+			return true
 		}
 	})
 	return Reply{Text: "reviewing"}, nil

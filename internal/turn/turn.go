@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/planmode-dev/planmode/llm"
@@ -121,6 +122,11 @@ func (t *turn) run(ctx context.Context) {
 			return
 		}
 		calls := resp.Message.Calls()
+		if len(calls) > 0 && resp.Stop == llm.StopRefusal {
+			t.endOf(resp) // what it declined to do is not done
+			t.calls(ctx, calls)
+			return
+		}
 		if len(calls) == 0 {
 			if resp.Stop == llm.StopEndTurn && t.cfg.More != nil && t.cfg.More() {
 				continue
@@ -142,7 +148,7 @@ func (t *turn) ask(ctx context.Context) (llm.Response, bool) {
 		t.fail(err)
 		return llm.Response{}, false
 	}
-	resp, err := t.stream(ctx, req)
+	resp, err := Stream(ctx, t.cfg.Provider, req, t.cfg.Sink.Delta)
 	if err != nil {
 		if ctx.Err() != nil {
 			t.stop(Cancelled, "the turn was cancelled")
@@ -163,20 +169,21 @@ func (t *turn) ask(ctx context.Context) (llm.Response, bool) {
 	return resp, true
 }
 
-// stream guards against a provider that panics.
-func (t *turn) stream(ctx context.Context, req llm.Request) (resp llm.Response, err error) {
+// Stream asks a provider, and survives one that panics.
+func Stream(ctx context.Context, p llm.Provider, req llm.Request, onDelta func(llm.Delta)) (resp llm.Response, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = &llm.Error{Kind: llm.ErrGarbage, Provider: req.Model.Provider, Err: fmt.Errorf("the provider broke: %v", r)}
 		}
 	}()
-	return t.cfg.Provider.Stream(ctx, req, t.cfg.Sink.Delta)
+	return p.Stream(ctx, req, onDelta)
 }
 
 // nameCalls gives every call an id of its own: results are matched by it, and some servers send none,
 // or the same one twice.
 func nameCalls(m *llm.Message) {
 	seen := map[string]bool{}
+	m.Parts = slices.Clone(m.Parts) // they are the provider's
 	for i, p := range m.Parts {
 		c, ok := p.(llm.ToolCall)
 		if !ok {
