@@ -22,7 +22,10 @@ func Analyze(line string, opts *Options) Result {
 		if r, bad := refuseText(line); bad {
 			return r
 		}
-		a := analyzerPool.Get().(*analyzer)
+		a, ok := analyzerPool.Get().(*analyzer)
+		if !ok {
+			a = newAnalyzer()
+		}
 		r := a.run(line, opts)
 		a.reset()
 		analyzerPool.Put(a)
@@ -121,7 +124,7 @@ type finding struct {
 	row      string
 }
 
-var analyzerPool = sync.Pool{New: func() any { return newAnalyzer() }}
+var analyzerPool sync.Pool
 
 func newAnalyzer() *analyzer {
 	a := &analyzer{step: -1, index: programs(), wordArena: make([]word, 0, 64), optArena: make([]option, 0, 16)}

@@ -2,6 +2,7 @@ package shellsafe
 
 import (
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -79,4 +80,21 @@ func TestWrapped(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestConcurrent: analyzers from the pool do not see one another's lines.
+func TestConcurrent(t *testing.T) {
+	lines := readLines(t, "read.txt")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for _, l := range lines {
+				line := unescapeLine.Replace(l)
+				if r := Analyze(line, nil); r.Verdict != Read {
+					t.Errorf("%q is %s: %s", line, r.Verdict, r.Reason)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

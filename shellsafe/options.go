@@ -54,15 +54,27 @@ type option struct {
 	at    *word // the word that it stands in
 }
 
-var specs sync.Map // *row → *optSpec
+// specs holds the compiled options of the rows that have been asked for.
+var specs struct {
+	sync.RWMutex
+	of map[*row]*optSpec
+}
 
 // spec compiles the row's options on first use, to keep the package's initialisation small.
 func (r *row) spec() *optSpec {
-	if s, ok := specs.Load(r); ok {
-		return s.(*optSpec)
+	specs.RLock()
+	s := specs.of[r]
+	specs.RUnlock()
+	if s != nil {
+		return s
 	}
-	s := compile(r)
-	specs.Store(r, s)
+	s = compile(r)
+	specs.Lock()
+	defer specs.Unlock()
+	if specs.of == nil {
+		specs.of = map[*row]*optSpec{}
+	}
+	specs.of[r] = s
 	return s
 }
 

@@ -46,11 +46,6 @@ func writes(names, doc string) row {
 	return row{name: names, doc: doc, verdict: Write, info: "--help --version"}
 }
 
-// runs makes a row for programs that run project code or whatever they are told.
-func runs(names, doc string) row {
-	return row{name: names, doc: doc, verdict: Contained, info: "--version"}
-}
-
 // connects makes a row for programs that talk to other machines.
 func connects(names, doc string) row {
 	return row{name: names, doc: doc, verdict: Network, info: "--version --help -V -v -h"}

@@ -5,8 +5,31 @@
 // What is not proven is not read-only. The package knows nothing of sessions, files or processes: it
 // is a pure function of its input and its tables.
 //
+// # How a line is judged
+//
+// Each program has a row in a table: which of its options are harmless, which write, run or connect,
+// and what its operands mean. A row is strict, so that an option it does not list is refused, unless no
+// option of the program can do harm. Programs that run others (env, xargs, find -exec, sh -c, …) are
+// judged by what they run. The programs of sed, awk and sqlite3 are read, not guessed at. A word whose
+// value is not known before the line runs is refused where it could matter: as a program's name, as the
+// target of a redirection, in arithmetic (of which bash evaluates the text), and as an operand that may
+// turn out to be an option. The worst part of a line decides; see [Explain] for all of them.
+//
+// # What is not promised
+//
 // It is a classifier, not a boundary: run what it allows in a read-only view (package sandbox) where
-// there is one.
+// there is one. A verdict is about the text and takes for granted that
+//
+//   - the names in the tables mean the usual programs: PATH, aliases and functions of the user's own
+//     shell are not seen, nor is an installed program that is not what its name says;
+//   - the user's own settings are benign. Git in particular runs programs that a repository's
+//     configuration names (hooks, file system monitors, pagers, diff drivers): whoever runs the line
+//     turns them off;
+//   - programs keep to their documentation. Tool chains such as go keep caches up to date even when they
+//     are only asked for something.
+//
+// Nor does Read mean harmless in every other sense: a line may print secrets, wait for ever or read
+// more than memory holds.
 package shellsafe
 
 // A Verdict says what a command line can do to the world. The zero value is [Invalid]; larger values

@@ -102,8 +102,7 @@ func judgeIP(a *analyzer, c *call) {
 	if object.text == "help" {
 		return
 	}
-	if !listed("a ad add addr addre addres address l li lin link r ro rou rout route n ne nei neig neigh neighbor neighbour ru rul rule "+
-		"maddr maddress mroute tunnel tun ntable ntbl addrlabel netns token tcp_metrics tcpmetrics vrf", object.text) {
+	if !ipObject(object.text) {
 		a.reportWord(Write, object, c.path, quote("ip "+object.text)+" may change the network's settings", "use `ip addr`, `ip link` or `ip route`")
 		return
 	}
@@ -118,6 +117,23 @@ func judgeIP(a *analyzer, c *call) {
 	default:
 		a.reportWord(Write, verb, c.path, quote("ip "+object.text+" "+a.wordText(verb))+" changes the network's settings", "use `ip "+object.text+" show`")
 	}
+}
+
+// ipObject accepts the objects of ip that can be shown, and their abbreviations. An abbreviation of
+// several objects means the first of them to ip; all of these are looked at in the same way.
+func ipObject(s string) bool {
+	if s == "" {
+		return false
+	}
+	for _, o := range []string{
+		"address", "link", "route", "neighbor", "neighbour", "rule", "maddress", "mroute", "tunnel", "ntable", "ntbl",
+		"addrlabel", "netns", "token", "tcp_metrics", "tcpmetrics", "vrf",
+	} {
+		if strings.HasPrefix(o, s) {
+			return true
+		}
+	}
+	return false
 }
 
 func judgeSSHKeygen(a *analyzer, c *call) {

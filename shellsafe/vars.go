@@ -147,7 +147,7 @@ func (a *analyzer) variableValue(v *variable, elements bool) value {
 	joined, first := value{}, true
 	for _, s := range v.sites {
 		if s.element && !elements {
-			joined, first = value{}, false
+			joined = value{}
 			break
 		}
 		x := a.siteValue(s)

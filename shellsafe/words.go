@@ -118,8 +118,7 @@ type wordBuilder struct {
 	buf     []byte // known text since the start, or since the last unknown part
 	prefix  string // text before the first unknown part
 	unknown bool
-	num     bool // every part so far is a number
-	nonum   bool
+	nonum   bool // a part is not a number
 	word
 }
 
