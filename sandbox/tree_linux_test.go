@@ -204,9 +204,9 @@ func TestFills(t *testing.T) {
 			limits       Limits
 		}{
 			{"one file", `head -c 8M /dev/zero > $TMPDIR/f && exit 42`, ReadOnly, Limits{FileSize: 1 << 20}},
-			{"many files", `for i in $(seq 60); do head -c 1M /dev/zero > $TMPDIR/f$i || exit 1; sleep 0.02; done; exit 42`, ReadOnly, Limits{Scratch: 8 << 20}},
-			{"a throw-away workspace", `for i in $(seq 60); do head -c 1M /dev/zero > f$i || exit 1; sleep 0.02; done; exit 42`, Scratch, Limits{Scratch: 8 << 20}},
-			{"memory", `x=$(head -c 300M /dev/zero | tr '\0' x); [ ${#x} -gt 100000000 ] && exit 42`, ReadOnly, Limits{Memory: 200 << 20}},
+			{"many files", `for i in $(seq 30); do head -c 1M /dev/zero > $TMPDIR/f$i || exit 1; sleep 0.02; done; exit 42`, ReadOnly, Limits{Scratch: 8 << 20}},
+			{"a throw-away workspace", `for i in $(seq 30); do head -c 1M /dev/zero > f$i || exit 1; sleep 0.02; done; exit 42`, Scratch, Limits{Scratch: 8 << 20}},
+			{"memory", `x=$(head -c 60M /dev/zero | tr '\0' x); [ ${#x} -gt 50000000 ] && exit 42`, ReadOnly, Limits{Memory: 50 << 20}},
 		} {
 			tt.limits.Timeout = time.Minute
 			r, err := e.run(t.Context(), Spec{Argv: []string{"bash", "-c", tt.script}, Dir: t.TempDir(), View: tt.view, Limits: tt.limits})
