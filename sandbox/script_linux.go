@@ -136,15 +136,12 @@ func (s *script) patch(at uint64, fd arg) {
 	s.call(stage.Patch, imm(fd.value), imm(at))
 }
 
-// skipUnless makes the operations since op, which may fail, depend on it.
-func (s *script) since(op int) uint16 { return uint16(len(s.Setup) - op - 1) }
-
 // optional runs add, whose first call may fail: then the rest of it is passed over.
 func (s *script) optional(flags uint16, add func()) {
 	first := len(s.Setup)
 	add()
 	s.Setup[first].Flags |= flags
-	s.Setup[first].Skip = s.since(first)
+	s.Setup[first].Skip = uint16(len(s.Setup) - first - 1)
 }
 
 // name tells which step an operation belongs to.
