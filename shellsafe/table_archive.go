@@ -26,7 +26,10 @@ var archiveRows = []row{
 		subs: []row{{name: "l lb lt v t vb vt", style: first, opts: "-slt -ba -bd -scsUTF-8"}},
 	},
 	{name: "jar", doc: "packs or unpacks files", judge: judgeJar},
-	{name: "cpio", doc: "packs or unpacks files", opts: "-t -i -v -n -c -z -F= -H= --list --verbose --quiet --numeric-uid-gid --format= --file= --extract --version --help", check: checkCpio},
+	{
+		name: "cpio", doc: "packs or unpacks files", opts: "-t -i -v -n -c -z -F= -H= --list --verbose --quiet --numeric-uid-gid --format= --file= --extract --version --help", check: checkCpio,
+		bad: []bad{{"-o -p -A -O= -E= -u -d -m --create --pass-through --append --make-directories --unconditional", Write, "packs or unpacks files", "list with `cpio -t`"}},
+	},
 	{name: "zip zipnote zipsplit pax compress lzip lzop zipcloak", doc: "packs or unpacks files", verdict: Write, info: "--version --help -h"},
 	{name: "ar", doc: "changes a library", judge: judgeAr},
 }

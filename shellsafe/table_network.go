@@ -36,14 +36,17 @@ var networkRows = []row{
 	{name: "ip", doc: "changes the network's settings", style: first, judge: judgeIP},
 	{name: "ifconfig", doc: "changes the network's settings", opts: "-a -s -v -l", max: 1, maxWhy: "changes a setting", hint: "give only the interface"},
 	{name: "iwconfig route", doc: "changes the network's settings", opts: "-n -e -ee -4 -6 -v", max: -1, maxWhy: "changes a setting"},
-	{name: "arp", doc: "changes the table", opts: "-a -n -e -v -i= --numeric --all", max: 1, maxWhy: "changes the table"},
+	{
+		name: "arp", doc: "changes the table", opts: "-a -n -e -v -i= --numeric --all", max: 1, maxWhy: "changes the table",
+		bad: []bad{{"-d= -s= -f? --delete= --set= --file?", Write, "changes the table", "list with -a"}},
+	},
 	{name: "ethtool iw nmcli networkctl wpa_cli rfkill brctl bridge tc wg", doc: "may change the network's settings", verdict: Contained},
 	{
 		name: "iptables ip6tables iptables-save ip6tables-save", doc: "changes the firewall", opts: "-L -S -n -v -x -t= -w? -4 -6 --list --list-rules --numeric --verbose --exact --table= --line-numbers --wait? --version -V -c", check: checkIptables,
 		bad: []bad{{"-A -C -D -I -R -F -Z -N -X -P -E --append --check --delete --insert --replace --flush --zero --new-chain --delete-chain --policy --rename-chain --set-counters", Write, "changes the firewall", "list with -L or -S"}},
 	},
 	{
-		name: "nft", doc: "changes the firewall", style: first, verdict: Write, noSub: Contained, opts: "-a -n -j -s -S -y -N -p -t --handle --numeric --json --stateless --service --reversedns --terse",
+		name: "nft", doc: "changes the firewall", style: first, verdict: Write, noSub: Contained, bad: []bad{{"-f= --file= -i --interactive", Write, "changes the firewall", "use `nft list ruleset`"}}, opts: "-a -n -j -s -S -y -N -p -t --handle --numeric --json --stateless --service --reversedns --terse",
 		subs: []row{{name: "list", open: true}},
 	},
 	{name: "ufw", doc: "changes the firewall", style: first, verdict: Write, subs: []row{{name: "status version", open: true}}},

@@ -25,15 +25,19 @@ var packageRows = []row{
 		subs: []row{{name: "show search policy depends rdepends madison showpkg showsrc stats pkgnames dotty unmet", opts: "-q -n -a -f -i --names-only --all-versions --installed --full --important --recurse --no-suggests --no-recommends --no-conflicts --no-breaks --no-replaces --no-enhances"}},
 	},
 	{name: "apt-mark", doc: "marks packages", style: first, verdict: Write, noSub: Read, subs: []row{{name: "showauto showmanual showhold", open: true}}},
-	{name: "rpm", doc: "changes packages", opts: "-q -a -i -l -f -p -c -d -R -v -V -K --query --all --info --list --file --package --provides --requires --whatprovides --whatrequires --changelog --last --qf= --queryformat= --version --verify --scripts --triggers --conflicts --obsoletes", check: checkRpm},
 	{
-		name: "yum dnf zypper pacman apk emerge xbps-install portage snap flatpak brew port nix-env guix choco scoop winget mas", doc: "changes packages or connects", style: first, verdict: Network, noSub: Contained, info: "--version -V --help --prefix --cellar --repository",
+		name: "rpm", doc: "changes packages", opts: "-q -a -i -l -f -p -c -d -R -v -V -K --query --all --info --list --file --package --provides --requires --whatprovides --whatrequires --changelog --last --qf= --queryformat= --version --verify --scripts --triggers --conflicts --obsoletes", check: checkRpm,
+		bad: []bad{{"-e -U -F --erase --upgrade --freshen --install --import --initdb --rebuilddb --setperms --setugids --restore", Write, "changes packages", "query with -q"}},
+	},
+	{
+		name: "yum dnf zypper apk emerge xbps-install portage snap flatpak brew port nix-env guix choco scoop winget mas", doc: "changes packages or connects", style: first, verdict: Network, noSub: Contained, info: "--version -V --help --prefix --cellar --repository",
 		hint: "list with the plain sub-command that only looks",
 		subs: []row{
 			{name: "list ls", opts: "-1 -l -v -a -q --installed --versions --formula --cask --full-name --pinned --user --system --app --runtime"},
 			{name: "leaves deps uses", opts: "--installed --tree --include-build -r --formula --cask"},
 		},
 	},
+	{name: "pacman yay paru", doc: "changes packages or connects", judge: judgePacman, info: "--version -V --help -h"},
 	{name: "add-apt-repository apt-key apt-add-repository dpkg-reconfigure debconf-set-selections tasksel alien", doc: "changes packages", verdict: Write},
 	{
 		name: "pip pip3", helps: 2, doc: "changes packages or connects", style: first, verdict: Network, noSub: Read, info: "--version -V --help -h",
@@ -80,4 +84,11 @@ func checkRpm(a *analyzer, c *call) {
 	if !query {
 		a.reportWord(Write, c.name, c.path, "`rpm` changes packages", "query with -q")
 	}
+}
+
+func judgePacman(a *analyzer, c *call) {
+	if len(c.words) > 0 && c.words[0].lit && (strings.HasPrefix(c.words[0].text, "-Q") || c.words[0].text == "--query") {
+		return
+	}
+	a.reportWord(Network, c.name, c.path, quote(c.path)+" changes packages or connects", "query with -Q")
 }

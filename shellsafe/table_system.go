@@ -88,7 +88,10 @@ var systemRows = []row{
 	writes("reboot shutdown halt poweroff init telinit kexec pm-suspend rtcwake logoff", "stops the machine"),
 	writes("modprobe insmod rmmod depmod update-grub grub-install mkinitcpio dracut update-initramfs", "changes the kernel's modules or the start"),
 	{name: "ldconfig", doc: "writes the loader's cache", verdict: Write, info: "-p --print-cache -V --version", hint: "list with `ldconfig -p`"},
-	{name: "update-alternatives alternatives", doc: "changes links", style: first, opts: "--display= --list= --query= --get-selections", check: checkAlternatives},
+	{
+		name: "update-alternatives alternatives", doc: "changes links", style: first, opts: "--display= --list= --query= --get-selections", check: checkAlternatives,
+		bad: []bad{{"--set= --install= --remove= --remove-all= --auto= --config= --set-selections --all", Write, "changes links", "look with --display NAME"}},
+	},
 	{name: "stty", doc: "changes the terminal", verdict: Write, info: "-a -g size"},
 	{name: "ldd", doc: "may run the file it is given", verdict: Contained, info: "--version", hint: "use `objdump -p FILE` or `readelf -d FILE`"},
 	{name: "hwclock tzselect setterm loadkeys xrandr xset setxkbmap gsettings dconf kwriteconfig5 networksetup scutil nvram pmset", doc: "changes settings", verdict: Write, info: "--version --help"},
