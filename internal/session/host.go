@@ -75,7 +75,7 @@ func (f fixedModel) Stream(ctx context.Context, req llm.Request, onDelta func(ll
 
 // parentOnly are tools that a sub-agent does not get: it cannot hand in plans, write the session's
 // todos, question the user, or have sub-agents of its own.
-var parentOnly = map[string]bool{"submit_plan": true, "request_review": true, "todo_write": true, "ask_user": true, "task": true}
+var parentOnly = map[string]bool{"submit_plan": true, "request_review": true, "todo_write": true, "ask_user": true, "task": true, "enter_plan_mode": true}
 
 const childPrompt = `You are a sub-agent. Do the assignment and give your findings as your answer: it is all
 that your caller sees. Be exact: name files and lines.`

@@ -48,6 +48,8 @@ type Config struct {
 	StartPlanning bool
 	AfterDone     planmode.Mode
 	Exposure      planmode.Exposure
+	// ModelMayEnter lets the model ask the user to turn plan mode on.
+	ModelMayEnter bool
 	// Sandbox says what the kernel enforces while planning, for status lines and the plans' record.
 	Sandbox func() string
 	// Interactive says that somebody can answer. Without it a call that the user must be asked about
@@ -142,7 +144,7 @@ func (s *Session) restore() {
 	history := s.foldBranch()
 	s.pm = planmode.New(planmode.Config{
 		Registry: s.cfg.Registry, PlanDir: s.cfg.PlanDir, TaskStore: s.todos, Gate: s.gateConfig(),
-		ReviewCfg: s.reviewConfig(), Exposure: s.cfg.Exposure, History: history, PlanName: s.cfg.ID, Spent: s.spent,
+		ReviewCfg: s.reviewConfig(), Exposure: s.cfg.Exposure, ModelMayEnter: s.cfg.ModelMayEnter, History: history, PlanName: s.cfg.ID, Spent: s.spent,
 		Sandbox: s.cfg.Sandbox, Record: s.recordPlan, Effects: s.effects, Report: s.reportPlan, Now: s.cfg.Now,
 	})
 }
