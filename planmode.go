@@ -68,6 +68,8 @@ type Config struct {
 	// set. Nothing of the history is recorded again.
 	History       []plan.Event
 	StartPlanning bool
+	// ModelMayEnter adds a tool by which the model can ask the user to turn plan mode on. Off by default.
+	ModelMayEnter bool
 	// AfterDone is where a finished execution leads: off by default.
 	AfterDone Mode
 	// Sandbox says what the kernel enforces, for the record of each plan; nil says nothing.
@@ -144,7 +146,11 @@ func New(cfg Config) *PlanMode {
 	pm.gate, pm.reviewing = tool.NewGate(gc), gc
 	pm.reviewing.Registry, pm.reviewing.PlanFile, pm.reviewing.Host = nil, nil, tool.Host{}
 	pm.gate.Observe(pm.state)
-	for _, t := range []tool.Tool{pm.SubmitPlanTool(), pm.requestReviewTool()} {
+	own := []tool.Tool{pm.SubmitPlanTool(), pm.requestReviewTool()}
+	if cfg.ModelMayEnter {
+		own = append(own, pm.enterTool())
+	}
+	for _, t := range own {
 		if err := cfg.Registry.Register(t); err != nil && !errors.Is(err, tool.ErrDuplicate) {
 			pm.report(err)
 		}

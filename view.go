@@ -74,8 +74,15 @@ func (pm *PlanMode) look() view {
 
 // offers says whether a tool can succeed in the state.
 func (pm *PlanMode) offers(st plan.State, name string) bool {
-	if name == requestReviewName && st.Mode() != plan.Executing {
-		return false
+	switch name {
+	case requestReviewName:
+		if st.Mode() != plan.Executing {
+			return false
+		}
+	case enterName:
+		if st.ReadOnly() {
+			return false
+		}
 	}
 	return pm.gate.Offered(st, name)
 }

@@ -159,6 +159,7 @@ func (p *place) sessionConfig(at sessionFile, o openOptions) session.Config {
 		Settings:      session.Settings{Model: model, Thinking: string(p.cfg.Thinking), Autonomy: autonomy},
 		StartPlanning: o.StartPlanning || p.cfg.Plan.Default,
 		AfterDone:     planmode.Mode(p.cfg.Plan.AfterDone.String()),
+		ModelMayEnter: p.cfg.Plan.ModelMayEnter,
 		Exposure:      exposure, MaxRequests: requests, Sandbox: p.sandbox,
 	}
 }
