@@ -107,17 +107,24 @@ func (a *analyzer) call(c *call) {
 
 // limitOperands reports the operands beyond the first n.
 func (a *analyzer) limitOperands(c *call, n int) {
+	why, v := c.row.maxWhy, c.row.maxV
+	if why == "" {
+		why = "changes something"
+	}
+	if v == Invalid {
+		v = Write
+	}
+	for _, o := range c.opts {
+		if o.late && n > 0 && !strings.HasPrefix(c.path, "git ") {
+			a.reportWord(v, *o.at, c.path, quote(a.wordText(*o.at))+" stands behind an operand; some systems take it for another one, which "+why,
+				"put the options first")
+			return
+		}
+	}
 	count := 0
 	for _, w := range c.operands {
 		count++
 		if count > n || w.split && !w.num || w.glob {
-			why, v := c.row.maxWhy, c.row.maxV
-			if why == "" {
-				why = "changes something"
-			}
-			if v == Invalid {
-				v = Write
-			}
 			text := "the operand " + quote(a.wordText(w)) + " " + why
 			if count <= n {
 				text = quote(a.wordText(w)) + " may become several words, of which the second " + why

@@ -13,7 +13,7 @@ type generator struct {
 }
 
 // notRun are programs that the oracle leaves alone: they wait, fill memory or take long.
-const notRun = "yes gyes sleep gsleep factor gfactor fortune cowsay tldr hr cal ncal figlet lolcat system_profiler locate plocate mlocate mdfind brew wait help"
+const notRun = "yes gyes sleep gsleep factor gfactor fortune cal ncal figlet lolcat system_profiler locate plocate mlocate mdfind brew wait help"
 
 func newGenerator(seed uint64) *generator {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 7))}

@@ -58,6 +58,12 @@ func gitConfigHarmless(w word) bool {
 func checkGitFormat(a *analyzer, c *call) {
 	for _, o := range c.opts {
 		switch o.name {
+		case "--diff-merges":
+			if o.value.text == "r" || o.value.text == "remerge" || o.has && o.value.text == "" {
+				a.reportWord(Contained, *o.at, c.path, "`--diff-merges=remerge` writes objects for a while", "use --cc")
+				return
+			}
+			continue
 		case "--format", "--pretty", "--sort":
 		default:
 			continue

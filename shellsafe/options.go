@@ -1,6 +1,7 @@
 package shellsafe
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -51,6 +52,7 @@ type option struct {
 	name  string // with dashes, as the table spells it
 	value word
 	has   bool  // a value was given
+	late  bool  // it stands behind an operand, where not every system takes it for an option
 	at    *word // the word that it stands in
 }
 
@@ -168,6 +170,17 @@ func (c *call) opt(name string) (option, bool) {
 func (c *call) hasAny(names ...string) bool {
 	for _, n := range names {
 		if c.has(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// early reports whether one of the options stands in front of all operands. GNU programs take options
+// anywhere; those of BSD and macOS take what stands behind an operand for another operand.
+func (c *call) early(names ...string) bool {
+	for _, o := range c.opts {
+		if !o.late && slices.Contains(names, o.name) {
 			return true
 		}
 	}
@@ -319,17 +332,17 @@ func (p *optionParser) long(at *word, body string, abbreviate bool) bool {
 	full, info, ok := p.s.lookup(name, abbreviate)
 	switch {
 	case !ok && p.s.number && isNumber(name):
-		p.c.opts = append(p.c.opts, option{name: "-NUM", at: at})
+		p.c.opts = append(p.c.opts, option{name: "-NUM", at: at, late: len(p.c.operands) > 0})
 		return true
 	case !ok && !p.c.row.open:
 		return p.refuse(w, dashes+name, nil)
 	case !ok:
-		p.c.opts = append(p.c.opts, option{name: dashes + name, at: at})
+		p.c.opts = append(p.c.opts, option{name: dashes + name, at: at, late: len(p.c.operands) > 0})
 		return true
 	case info.bad != nil:
 		return p.refuse(w, dashes+full, info.bad)
 	}
-	o := option{name: info.name, at: at}
+	o := option{name: info.name, at: at, late: len(p.c.operands) > 0}
 	if hasVal {
 		o.value, o.has = w, true
 		o.value.text, o.value.num = val, w.lit && isNumber(val)
@@ -358,12 +371,12 @@ func (p *optionParser) cluster(at *word) bool {
 		case info.bad != nil:
 			return p.refuse(w, name, info.bad)
 		case info.kind == 0 && p.s.number && ch >= '0' && ch <= '9':
-			p.c.opts = append(p.c.opts, option{name: "-NUM", at: at})
+			p.c.opts = append(p.c.opts, option{name: "-NUM", at: at, late: len(p.c.operands) > 0})
 			continue
 		case info.kind == 0 && !p.c.row.open:
 			return p.refuse(w, name, nil)
 		}
-		o := option{name: name, at: at}
+		o := option{name: name, at: at, late: len(p.c.operands) > 0}
 		if info.kind == valueOpt || info.kind == gluedOpt {
 			rest := body[i+1:]
 			switch {

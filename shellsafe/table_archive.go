@@ -35,14 +35,14 @@ var archiveRows = []row{
 }
 
 func checkUnzip(a *analyzer, c *call) {
-	if len(c.operands) > 0 && !c.hasAny("-l", "-v", "-t", "-p", "-c", "-z", "-Z") {
+	if len(c.operands) > 0 && !c.early("-l", "-v", "-t", "-p", "-c", "-z", "-Z") {
 		a.reportWord(Write, c.name, c.path, "`unzip` unpacks files", "list with `unzip -l`, read with `unzip -p`")
 	}
 }
 
 // checkCompress: without operands the compressors are filters; with -c, -l and -t they leave files alone.
 func checkCompress(a *analyzer, c *call) {
-	if len(c.operands) == 0 || c.hasAny("-c", "-l", "-t", "--stdout", "--to-stdout", "--list", "--test", "-h", "-V", "--help", "--version") {
+	if len(c.operands) == 0 || c.early("-c", "-l", "-t", "--stdout", "--to-stdout", "--list", "--test", "-h", "-V", "--help", "--version") {
 		return
 	}
 	a.reportWord(Write, c.operands[0], c.path, quote(c.path)+" replaces or creates files", "add -c: the result goes to standard output")

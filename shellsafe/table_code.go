@@ -185,7 +185,7 @@ var buildRows = []row{
 		doc:  "runs code", verdict: Contained, info: "-v --version -V -version version",
 	},
 	{name: "javap", doc: "shows a class", style: loose, opts: "-c -p -v -s -l -public -protected -package -private -sysinfo -constants -verbose -classpath= -cp= -help -version"},
-	{name: "jps", doc: "lists processes", open: true},
+	{name: "jps", doc: "lists processes", opts: "-q -m -l -v -V", max: -1, maxWhy: "is another machine", maxV: Network},
 	{name: "java javac kotlinc scalac", doc: "runs or compiles code", verdict: Contained, info: "-version --version"},
 	{name: "cargo", doc: "runs build scripts", style: first, verdict: Contained, info: "--version -V --help -h --list", noSub: Read, subs: []row{
 		{name: "version help", open: true},
@@ -220,7 +220,8 @@ var buildRows = []row{
 
 // dataRows read structured data.
 var dataRows = []row{
-	{name: "jq jaq gojq", doc: "filters JSON", open: true},
+	{name: "jq gojq", doc: "filters JSON", open: true},
+	{name: "jaq", doc: "filters JSON", open: true, bad: []bad{{"-i --in-place", Write, "edits the file in place", "leave -i out"}}},
 	{
 		name: "yq", doc: "filters YAML", opts: "-rcnejPNMCIyYSjaAMtvVhxl -o= -p= -I= --raw-output --compact-output --slurp --null-input --exit-status --prettyPrint --no-doc --no-colors --colors --indent= --output-format= --input-format= --unwrapScalar? --arg= --tojson --yaml-output --yml-output --yaml-roundtrip --version --help --header-preprocess --verbose --string-interpolation --xml-attribute-prefix= --xml-content-name= --csv-auto-parse --security-disable-env-ops --security-disable-file-ops",
 		bad: []bad{

@@ -94,7 +94,7 @@ func judgeTest(a *analyzer, c *call) {
 }
 
 func checkMktemp(a *analyzer, c *call) {
-	if !c.hasAny("-u", "--dry-run") {
+	if !c.early("-u", "--dry-run") {
 		a.reportWord(Write, c.name, c.path, "`mktemp` creates a file", "pipe instead of using a temporary file")
 	}
 }

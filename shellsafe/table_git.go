@@ -15,7 +15,7 @@ const (
 		"--ignore-cr-at-eol --ignore-space-at-eol --ignore-space-change --ignore-all-space --ignore-blank-lines " +
 		"--ignore-matching-lines= --inter-hunk-context= --function-context --exit-code --quiet --no-ext-diff --no-textconv " +
 		"--ignore-submodules? --src-prefix= --dst-prefix= --no-prefix --default-prefix --line-prefix= --ita-invisible-in-index " +
-		"--ita-visible-in-index --combined-all-paths --diff-merges= --no-diff-merges --remerge-diff --dd --root --full-diff "
+		"--ita-visible-in-index --combined-all-paths --diff-merges= --no-diff-merges --dd --root --full-diff "
 	gitRevOpts = "-n= -NUM -i -E -F -P -g -h -L= --max-count= --skip= --since= --after= --until= --before= --since-as-filter= --max-age= " +
 		"--min-age= --author= --committer= --grep-reflog= --grep= --all-match --invert-grep --regexp-ignore-case " +
 		"--basic-regexp --extended-regexp --fixed-strings --perl-regexp --remove-empty --merges --no-merges --min-parents= " +
@@ -44,6 +44,7 @@ var gitDiffBad = []bad{
 	{"--ext-diff", Contained, "runs the diff program of the configuration", "leave it out"},
 	{"--textconv", Contained, "runs the converters of the configuration", "leave it out"},
 	{"--show-signature", Contained, "runs the signature program of the configuration", "leave it out"},
+	{"--remerge-diff", Contained, "writes objects for a while", "use --cc"},
 }
 
 // gitRows is git. Its run-time settings (hooks, fsmonitor, pager, external diff) are for the runner to

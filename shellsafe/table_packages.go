@@ -74,6 +74,12 @@ var pipSubs = []row{
 }
 
 func checkRpm(a *analyzer, c *call) {
+	for _, o := range c.opts {
+		if o.has && (strings.Contains(o.value.text, "%(") || strings.Contains(o.value.text, "lua") || !o.value.lit && o.name != "-f" && o.name != "-p") {
+			a.reportWord(Contained, *o.at, c.path, "the format "+quote(a.wordText(*o.at))+" may run a program", "leave it out")
+			return
+		}
+	}
 	query := c.hasAny("-q", "--query", "-V", "--verify", "--version")
 	for _, w := range c.operands {
 		if strings.Contains(w.text, "://") {

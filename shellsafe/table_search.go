@@ -2,7 +2,7 @@ package shellsafe
 
 // searchRows look for text and files.
 var searchRows = []row{
-	reads("grep egrep fgrep ggrep locate mlocate plocate whereis apropos whatis ugrep", "searches"),
+	reads("grep egrep fgrep ggrep locate mlocate plocate whereis apropos whatis", "searches"),
 	findRow,
 	{
 		name: "rg ripgrep", doc: "searches", opts: "-AxX -A= -B= -C= -E= -M= -T= -d= -e= -f= -g= -j= -m= -r= -t= -0FHILNPSUVachilnopqsuvwxbz. " +

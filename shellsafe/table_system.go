@@ -6,8 +6,9 @@ import "strings"
 var systemRows = []row{
 	reads("uname guname arch nproc gnproc uptime guptime free vmstat iostat mpstat pidstat lscpu lsusb lspci lsmod lsns lslocks lsipc lsmem lslogins findmnt "+
 		"printenv gprintenv whoami gwhoami id gid groups users who w last lastb tty locale getconf hostid logname "+
-		"ps pgrep pidof pstree lsof pmap pwdx sw_vers vm_stat system_profiler lsb_release modinfo getcap "+
+		"ps pgrep pidof pstree pmap pwdx sw_vers vm_stat system_profiler lsb_release modinfo getcap "+
 		"systemd-detect-virt systemd-path systemd-cgls getenforce sestatus dircolors xdpyinfo acpi", "shows the state of the system"),
+	{name: "lsof", doc: "lists open files", open: true, bad: []bad{{"-D=", Write, "writes a cache of devices", "leave it out"}}},
 	{
 		name: "date gdate", doc: "sets the clock", opts: "-Ru -I? -d= -r= -f= -j -n -v= --date= --reference= --file= --iso-8601? --rfc-3339= --rfc-email --rfc-2822 --utc --universal --debug --resolution --help --version",
 		check: checkDate, bad: []bad{{"-s= --set=", Write, "sets the clock", "use `date -d TEXT` to compute"}},

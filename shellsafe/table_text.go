@@ -6,8 +6,8 @@ import "strings"
 var textRows = []row{
 	reads("cat gcat tac gtac wc gwc head ghead tail gtail cut gcut tr gtr nl gnl od god hexdump hd hexyl comm gcomm join gjoin paste gpaste fold gfold "+
 		"fmt gfmt expand gexpand unexpand gunexpand column rev pr gpr tsort gtsort numfmt gnumfmt look cksum gcksum sum md5sum gmd5sum md5 "+
-		"sha1sum sha224sum sha256sum gsha256sum sha384sum sha512sum b2sum shasum xxhsum xxh64sum crc32 diff gdiff diff3 cmp colordiff wdiff "+
-		"bc col colrm ul datamash csvcut csvgrep csvlook csvstat csvsort csvjson csvformat csvjoin csvstack uuidgen mcookie figlet cowsay fortune cal ncal lolcat uuencode tldr hr ansi2txt", "prints text"),
+		"sha1sum sha224sum sha256sum gsha256sum sha384sum sha512sum b2sum shasum xxhsum xxh64sum crc32 diff gdiff diff3 cmp colordiff "+
+		"bc col colrm ul datamash csvcut csvgrep csvlook csvstat csvsort csvjson csvformat csvjoin csvstack uuidgen mcookie figlet fortune cal ncal lolcat uuencode ansi2txt", "prints text"),
 	reads("zcat gzcat bzcat xzcat lzcat zstdcat lz4cat zgrep zegrep zfgrep bzgrep xzgrep zstdgrep zdiff zcmp", "prints compressed text"),
 	{
 		name: "strings size nm objdump readelf c++filt addr2line otool", doc: "prints what an object file holds", open: true, check: checkResponseFile,
@@ -100,6 +100,7 @@ func judgeXxd(a *analyzer, c *call) {
 			}
 			continue
 		}
+		options = false // xxd takes none behind an operand
 		if operands++; operands > 1 {
 			a.reportWord(Write, w, c.path, "the operand "+quote(a.wordText(w))+" of `xxd` is the output file", "give one operand: the dump goes to standard output")
 			return
