@@ -36,6 +36,10 @@ func Analyze(line string, opts *Options) Result {
 	return invalid(0, "", "the dialect is not known")
 }
 
+// maxOpen bounds a run of opening parentheses, of which the parser tries every pair as arithmetic: ten
+// thousand keep it busy for seconds.
+const maxOpen = 200
+
 // refuseText refuses what no grammar should see: an over-long or empty text, broken UTF-8, and control
 // characters, which the parser and bash treat differently (a carriage return is dropped by one and
 // kept by the other).
@@ -43,7 +47,7 @@ func refuseText(line string) (Result, bool) {
 	if len(line) > MaxLen {
 		return invalid(0, "", fmt.Sprintf("the command line is %d bytes long, more than %d", len(line), MaxLen)), true
 	}
-	blank := true
+	blank, open := true, 0
 	for i := 0; i < len(line); {
 		c := line[i]
 		if c < utf8.RuneSelf {
@@ -52,6 +56,12 @@ func refuseText(line string) (Result, bool) {
 			}
 			if c > ' ' {
 				blank = false
+			}
+			if open++; c != '(' {
+				open = 0
+			}
+			if open > maxOpen {
+				return invalid(i, line[i:i+1], "too many parentheses are opened at once"), true
 			}
 			i++
 			continue

@@ -108,7 +108,7 @@ func TestWorstDecides(t *testing.T) {
 func TestInvalid(t *testing.T) {
 	for _, line := range []string{
 		"", " \n\t", "# nothing", "ls \r\n", "ls\x00", "ls \x1b[m", "ls \x7f", "ls \u0085", "ls \xff", "ls 'a", "ls )", "if ls", "ls | ", "((", "ls #x\\\nrm y",
-		strings.Repeat("a", MaxLen+1),
+		strings.Repeat("a", MaxLen+1), strings.Repeat("(", 300),
 	} {
 		r := Analyze(line, nil)
 		if r.Verdict != Invalid {
