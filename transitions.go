@@ -8,14 +8,15 @@ import (
 
 // Enter switches to planning mode and returns the plan file's path. While plan mode is active it
 // changes nothing. A plan that was being made is taken up again, with its file; after an execution a
-// new one begins.
+// new one begins. An error says that there is no plan file; plan mode is then on all the same.
 func (pm *PlanMode) Enter() (string, error) {
 	if err := pm.apply(plan.Enter{Stamp: pm.stamp(plan.Library)}); err != nil {
 		return "", err
 	}
 	pm.mu.Lock()
 	defer pm.mu.Unlock()
-	return pm.file.path, pm.file.open(pm.state.Plan())
+	err := pm.file.open(pm.state.Plan())
+	return pm.file.path, err
 }
 
 // Exit leaves plan mode without executing anything. The plan file and its name are kept, so that
