@@ -298,13 +298,13 @@ func (a *analyzer) nested(w word, text string, d Dialect, args []word, s script)
 		a.reportWord(Contained, w, "script", "scripts are nested too deeply", "")
 		return
 	}
+	if r, bad := refuseText(text); bad && strings.TrimSpace(text) != "" {
+		a.reportWord(Contained, w, "script", "the script in "+quote(a.wordText(w))+" cannot be judged: "+r.Reason, "")
+		return
+	}
 	file, err := a.parse(text, d)
 	if err != nil {
 		a.reportWord(Contained, w, "script", "the script in "+quote(a.wordText(w))+" does not parse", "")
-		return
-	}
-	if bad := strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }); bad {
-		a.reportWord(Contained, w, "script", "the script in "+quote(a.wordText(w))+" has control characters", "")
 		return
 	}
 	saved, line := a.script, a.line
