@@ -57,7 +57,7 @@ func TestReviewVerdicts(t *testing.T) {
 		{`call: verdict {"approved":false,"summary":"no","issues":[{"severity":"blocker","text":"wrong","reference":"a.go:1"}]}`, false, true, ""},
 		{"call: verdict {\"approved\":true,\"summary\":\"fine\",\"issues\":[{\"severity\":\"blocker\",\"text\":\"x\"}]}\n=== turn\nexpect: last tool result fails\ntext: hm", false, false, ""},
 		{"call: verdict {\"approved\":true,\"summary\":\" \"}\n=== turn\nexpect: last tool result fails\ntext: VERDICT: CHANGES_REQUESTED", false, false, ""},
-		{"call: verdict {\"approved\":false,\"summary\":\"no\"}\ncall: verdict {\"approved\":true,\"summary\":\"yes\"}", false, true, ""}, // the first counts
+		{"call: verdict {\"approved\":false,\"summary\":\"no\"}\ncall: verdict {\"approved\":true,\"summary\":\"yes\"}", false, true, ""}, // a no counts, whichever comes first
 		{"text: it is very good", false, false, ""},
 		{"text: VERDICT: APPROVED\nstop: max_tokens", false, false, "no verdict"},
 		{"fault: rate_limit", false, false, "no verdict"},

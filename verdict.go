@@ -65,7 +65,10 @@ func (r *reviewer) verdictTool() tool.Tool {
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.verdict = &v
+			if r.verdict != nil && !r.verdict.Approved {
+				return tool.Result{}, errors.New("the verdict was handed in already")
+			}
+			r.verdict = &v // of two in one message, which run at once, a no is the verdict
 			return tool.Result{Text: "the verdict is recorded", EndTurn: true}, nil
 		})
 }

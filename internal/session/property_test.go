@@ -339,4 +339,3 @@ func (g *game) move(rt *rapid.T) {
 	}
 	g.wait()
 }
-
