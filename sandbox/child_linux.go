@@ -177,7 +177,7 @@ func alreadyRunning(v *view) int {
 // seccomp adds the filter.
 func (s *script) seccomp(v *view) {
 	s.begin("seccomp")
-	raw, err := buildFilter(filterOptions{
+	program, err := assembledFilter(filterOptions{
 		metadata: v.mounted() && v.job.View != ReadOnly,
 		loopback: v.mounted() && v.job.View != ReadOnly,
 		ipc:      v.mounted(),
@@ -192,13 +192,8 @@ func (s *script) seccomp(v *view) {
 		s.fail(err)
 		return
 	}
-	var program []byte
-	for _, in := range raw {
-		program = append(program, byte(in.Op), byte(in.Op>>8), in.Jt, in.Jf)
-		program = append(program, byte(in.K), byte(in.K>>8), byte(in.K>>16), byte(in.K>>24))
-	}
 	filter := s.bytes(program)
-	prog := object(s, [2]uint64{uint64(len(raw)), 0}) // struct sock_fprog: a length of 16 bits, a pointer
+	prog := object(s, [2]uint64{uint64(len(program) / sizeofSockFilter), 0}) // struct sock_fprog: a length of 16 bits, a pointer
 	s.pointer(prog.value+8, filter.value)
 	s.call(unix.SYS_SECCOMP, imm(unix.SECCOMP_SET_MODE_FILTER), imm(0), prog)
 }

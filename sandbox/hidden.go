@@ -46,8 +46,10 @@ func escapePattern(home, entry string) string {
 	if filepath.Separator == '\\' || !strings.ContainsAny(entry, "*?[") {
 		return home
 	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(home)
+	return patternQuotes.Replace(home)
 }
+
+var patternQuotes = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 // defaultHidden is what a nil Spec.Hidden means: the user's credentials, and the state and the
 // configuration of planmode itself, which hold transcripts and trust decisions.

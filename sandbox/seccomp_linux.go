@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"encoding/binary"
 	"errors"
+	"sync"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -70,13 +72,31 @@ type filterOptions struct {
 
 var errArchitecture = errors.New("no system call table for this architecture")
 
-// buildFilter assembles the filter for this architecture.
-func buildFilter(opts filterOptions) ([]bpf.RawInstruction, error) {
+// filters keeps what was assembled, by filterOptions.
+var filters sync.Map
+
+// assembledFilter is the filter for this architecture, as an array of struct sock_filter.
+func assembledFilter(opts filterOptions) ([]byte, error) {
 	if auditArch == 0 {
 		return nil, errArchitecture
 	}
-	return bpf.Assemble(filterProgram(filterRules(opts)))
+	if known, ok := filters.Load(opts); ok {
+		return known.([]byte), nil
+	}
+	raw, err := bpf.Assemble(filterProgram(filterRules(opts)))
+	if err != nil {
+		return nil, err
+	}
+	program := make([]byte, 0, len(raw)*sizeofSockFilter)
+	for _, in := range raw {
+		program = append(program, byte(in.Op), byte(in.Op>>8), in.Jt, in.Jf)
+		program = binary.LittleEndian.AppendUint32(program, in.K)
+	}
+	filters.Store(opts, program)
+	return program, nil
 }
+
+const sizeofSockFilter = 8
 
 func filterProgram(rules []rule) []bpf.Instruction {
 	prog := []bpf.Instruction{

@@ -112,6 +112,7 @@ func TestEndKillsDaemons(t *testing.T) {
 
 func TestTimeoutEverywhere(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *engine, view View) {
+		t.Parallel() // they mostly wait
 		tag, env := tagged(t)
 		var out bytes.Buffer
 		r, err := e.run(t.Context(), Spec{
