@@ -314,8 +314,9 @@ func (p *psParser) primary(members, command bool) psNode {
 	switch r := p.peek(); {
 	case r == '$' && p.after(1) == '(':
 		p.pos += 2
-		n = &psGroup{open: "$(", body: p.statements(')')}
-		n.(*psGroup).psPos = p.span(from)
+		g := &psGroup{open: "$(", body: p.statements(')')}
+		g.psPos = p.span(from)
+		n = g
 	case r == '$':
 		v, ok := p.variable(false, command)
 		if !ok {

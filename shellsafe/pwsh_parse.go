@@ -272,7 +272,6 @@ func (p *psParser) chain() psNode {
 			}
 			return nil
 		}
-		expr = nil
 		p.skip(false)
 		if p.has("&&") || p.has("||") {
 			p.pos += 2

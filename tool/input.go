@@ -84,7 +84,7 @@ func inputError(err error) error {
 		}
 		return fmt.Errorf("%s: a JSON %s was given where %s is due (at byte %d)", field, t.Value, jsonKind(t.Type), t.Offset)
 	case errors.As(err, &s):
-		return fmt.Errorf("the input is not valid JSON: %s (at byte %d)", err, s.Offset)
+		return fmt.Errorf("the input is not valid JSON: %w (at byte %d)", s, s.Offset)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return errors.New("the input is not valid JSON: it ends too early")
 	}

@@ -197,9 +197,12 @@ func (r Rule) matchPath(roots *Roots, abs string, fold bool) (bool, error) {
 		name = filepath.Base(abs)
 	default:
 		pattern = path.Clean(pattern)
-		rel, err := filepath.Rel(roots.Workspace, abs)
-		if err != nil || !within(roots.Workspace, abs) {
+		if !within(roots.Workspace, abs) {
 			return false, nil
+		}
+		rel, err := filepath.Rel(roots.Workspace, abs)
+		if err != nil {
+			return false, err
 		}
 		name = rel
 	}
