@@ -29,21 +29,23 @@ Every change of the execution still goes through your rules and your autonomy se
 			default:
 				return usagef("--how %q is none of execute, compact, fresh", how)
 			}
+			if err := checkText("--note", note); err != nil {
+				return err
+			}
 			h.Session = args[0]
-			return h.with(c.Context(), io, func(s *opened) error {
+			return h.with(c.Context(), io, func(s *opened) (session.Reply, error) {
 				st := s.PlanMode().State()
 				r, ok := st.Newest()
 				if digest != "" {
 					if r, ok = st.Find(digest); !ok {
-						return usagef("session %s has no revision %q; planmode sessions plan %s shows the newest", s.ID(), digest, s.ID())
+						return session.Reply{}, usagef("session %s has no revision %q; planmode sessions plan %s shows the newest", s.ID(), digest, s.ID())
 					}
 				}
 				if !ok {
-					return usagef("session %s has no plan", s.ID())
+					return session.Reply{}, usagef("session %s has no plan", s.ID())
 				}
 				ev.Digest = r.Digest
-				_, err := s.Do(c.Context(), plan.Headless, session.Step{Event: ev})
-				return err
+				return s.Do(c.Context(), plan.Headless, session.Step{Event: ev})
 			})
 		},
 	}
@@ -62,13 +64,15 @@ func newReject(io streams) *cobra.Command {
 		Short: "Send a plan back, and let the model make another",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkText("--feedback", feedback); err != nil {
+				return err
+			}
 			if strings.TrimSpace(feedback) == "" {
 				return usagef("say with --feedback what should be different")
 			}
 			h.Session = args[0]
-			return h.with(c.Context(), io, func(s *opened) error {
-				_, err := s.Do(c.Context(), plan.Headless, session.Prompt{Text: "/plan reject " + feedback})
-				return err
+			return h.with(c.Context(), io, func(s *opened) (session.Reply, error) {
+				return s.Do(c.Context(), plan.Headless, session.Prompt{Text: "/plan reject " + feedback})
 			})
 		},
 	}

@@ -56,15 +56,17 @@ type demo struct {
 	s       *opened
 	last    uint64
 	hash    string // of the project's tree before anything
+	broken  error  // why nothing can be shown any more
 }
 
 func runDemo(ctx context.Context, io streams, yes, keep bool) (err error) {
+	defer brokenPipesAreErrors()() // so that the folder is removed
 	if _, err := exec.LookPath("go"); err != nil {
 		return errors.New("the sample project is written in Go, and its tests need the go command, which is not on the PATH")
 	}
 	dir, err := os.MkdirTemp("", "planmode-demo-")
 	if err != nil {
-		return err
+		return fmt.Errorf("the demo needs a temporary folder; set TMPDIR to one that can be written: %w", err)
 	}
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return err
@@ -75,7 +77,7 @@ func runDemo(ctx context.Context, io streams, yes, keep bool) (err error) {
 			err = errors.Join(err, d.s.Close())
 		}
 		if keep {
-			fmt.Fprintf(io.out, "\nThe sample project is kept in %s\n", d.project)
+			fmt.Fprintf(io.err, "\nThe sample project is kept in %s\n", d.project)
 		} else {
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
@@ -152,7 +154,7 @@ func (d *demo) play(ctx context.Context) error {
 	}
 	d.head(fmt.Sprintf("The plan (revision %d, digest %s)", r.Number, r.Digest.Short()))
 	d.say("%s", r.Text)
-	if yes, err := d.approved(); err != nil || !yes {
+	if yes, err := d.approved(ctx); err != nil || !yes {
 		return err
 	}
 	d.head("Approved: exactly the text above is executed")
@@ -166,7 +168,7 @@ func (d *demo) play(ctx context.Context) error {
 	if err := d.diff(); err != nil {
 		return err
 	}
-	return d.tests(ctx)
+	return errors.Join(d.tests(ctx), d.broken)
 }
 
 // do carries out a command, waits for what it started, and shows what happened.
@@ -232,22 +234,21 @@ func (d *demo) unchanged() error {
 	return nil
 }
 
-// approved asks on a terminal. Without one, and without --yes, nobody has approved.
-func (d *demo) approved() (bool, error) {
-	if d.yes {
-		return true, nil
+// approved asks on a terminal. Without one, and without --yes, nobody has approved. What nobody was shown
+// nobody approves.
+func (d *demo) approved(ctx context.Context) (bool, error) {
+	if d.broken != nil || d.yes {
+		return d.yes, d.broken
 	}
-	in, ok := d.io.in.(*os.File)
-	if ok {
-		info, err := in.Stat()
-		ok = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
-	if !ok {
+	if !onTerminal(d.io.in) || !onTerminal(d.io.out) {
 		d.say("Nobody is there to approve the plan, so it is not executed. Use --yes to approve it.")
+		if d.broken != nil {
+			return false, d.broken
+		}
 		return false, exitStatus(exitPlanReady)
 	}
 	fmt.Fprint(d.io.out, "\nApprove this plan? [y/N] ")
-	line, err := bufio.NewReader(in).ReadString('\n')
+	line, err := bufio.NewReader(interruptible(ctx, d.io.in)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}
@@ -260,7 +261,11 @@ func (d *demo) approved() (bool, error) {
 
 func (d *demo) head(title string) { d.say("\n── %s", title) }
 
-func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.io.out, format+"\n", args...) }
+func (d *demo) say(format string, args ...any) {
+	if _, err := fmt.Fprintln(d.io.out, shown(fmt.Sprintf(format, args...))); err != nil && d.broken == nil {
+		d.broken = err
+	}
+}
 
 // tests runs the sample project's tests once more, outside the session.
 func (d *demo) tests(ctx context.Context) error {

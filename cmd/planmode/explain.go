@@ -2,8 +2,12 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,7 +36,7 @@ in the same order. The exit code is 0 whatever the verdict.`,
 			}
 			return cobra.ExactArgs(1)(c, args)
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			dialect, ok := dialects[shell]
 			if !ok {
 				return usagef("--shell %q is none of bash, sh, powershell, cmd", shell)
@@ -46,7 +50,7 @@ in the same order. The exit code is 0 whatever the verdict.`,
 			case stdin && !asJSON:
 				return usagef("--stdin needs --json")
 			case stdin:
-				return explainLines(io, opts)
+				return explainLines(c.Context(), io, opts)
 			case asJSON:
 				enc := json.NewEncoder(io.out)
 				enc.SetEscapeHTML(false)
@@ -68,17 +72,26 @@ type explanation struct {
 }
 
 // explainLines answers each input line with one output line, whatever it holds.
-func explainLines(io streams, opts *shellsafe.Options) error {
-	const longest = 1 << 20
-	in := bufio.NewScanner(io.in)
-	in.Buffer(make([]byte, 0, 64<<10), longest)
-	out := bufio.NewWriter(io.out)
+func explainLines(ctx context.Context, std streams, opts *shellsafe.Options) error {
+	in := bufio.NewReaderSize(interruptible(ctx, std.in), 64<<10)
+	out := bufio.NewWriter(std.out)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	for in.Scan() {
+	for {
+		line, tooLong, err := readLine(in)
+		if err != nil {
+			return err
+		}
+		if line == nil {
+			return nil
+		}
 		var e explanation
-		if err := json.Unmarshal(in.Bytes(), &e.Command); err != nil {
+		if tooLong {
+			e.Error = fmt.Sprintf("the line is longer than %d bytes", longestLine)
+		} else if err := json.Unmarshal(line, &e.Command); err != nil {
 			e.Error = "not a JSON string: " + err.Error()
+		}
+		if e.Error != "" {
 			e.Result = shellsafe.Result{Verdict: shellsafe.Invalid, Reason: e.Error}
 			e.Steps = []shellsafe.Step{}
 		} else {
@@ -91,7 +104,31 @@ func explainLines(io streams, opts *shellsafe.Options) error {
 			return err
 		}
 	}
-	return in.Err()
+}
+
+// longestLine bounds a line of explain --stdin.
+const longestLine = 1 << 20
+
+// readLine returns the next line without its end; nil after the last one. The rest of a line that is too
+// long is skipped, so that the next one is read as what it is.
+func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
+	for {
+		piece, err := in.ReadSlice('\n')
+		if len(line)+len(piece) <= longestLine+1 {
+			line = append(line, piece...)
+		} else {
+			tooLong = true
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && line == nil:
+			return nil, false, nil
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, false, err
+		}
+		return bytes.TrimSuffix(line, []byte("\n")), tooLong, nil
+	}
 }
 
 func explainText(io streams, line string, opts *shellsafe.Options) error {
@@ -113,6 +150,6 @@ func explainText(io streams, line string, opts *shellsafe.Options) error {
 	for _, s := range e.Steps {
 		fmt.Fprintf(&b, "  - %-9s %-16s %s\n", s.Verdict, s.Row, oneLine(s.At.Text))
 	}
-	_, err := fmt.Fprint(io.out, b.String())
+	_, err := fmt.Fprint(io.out, shown(b.String()))
 	return err
 }

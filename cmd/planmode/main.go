@@ -23,10 +23,31 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interrupts(context.Background())
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
+}
+
+// interrupts returns a context that ends with the first signal that asks the program to end. The second
+// one ends it at once, as if nobody had listened.
+func interrupts(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // under nohup, say
+			signal.Notify(signals, s)
+		}
+	}
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+		signal.Stop(signals)
+	}()
+	return ctx, cancel
 }
 
 // exitStatus is an error that is only an exit code: what it says has been said.

@@ -42,7 +42,8 @@ type openOptions struct {
 // An opened is a session with its journal.
 type opened struct {
 	*session.Session
-	file *journal.File
+	file  *journal.File
+	isNew bool
 }
 
 func (o *opened) Close() error {
@@ -73,9 +74,9 @@ func (p *place) openSession(o openOptions, warn io.Writer) (*opened, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	for _, problem := range s.Problems() {
-		fmt.Fprintf(warn, "planmode: session %s: %v\n", at.ID, problem)
+		fmt.Fprintf(warn, "planmode: session %s: %s\n", at.ID, shown(problem.Error()))
 	}
-	return &opened{s, file}, nil
+	return &opened{s, file, isNew}, nil
 }
 
 func openError(at sessionFile, err error) error {
@@ -135,7 +136,7 @@ func (p *place) sessionConfig(at sessionFile, o openOptions) session.Config {
 		models = o.open
 	}
 	autonomy := p.cfg.Autonomy.String()
-	if o.Autonomy != "" {
+	if o.Autonomy != "" && !p.faulty() {
 		autonomy = o.Autonomy
 	}
 	model := o.Model

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/planmode-dev/planmode/internal/config"
 	"github.com/planmode-dev/planmode/internal/journal"
+	"github.com/planmode-dev/planmode/internal/session"
 )
 
 // A place is a project on this machine: its folder, the user's folders and the configuration there.
@@ -34,7 +36,7 @@ func findPlace(cwd string) (*place, error) {
 	}
 	if cwd == "" {
 		if cwd, err = os.Getwd(); err != nil {
-			return nil, err
+			return nil, usagef("the working directory: %v", err)
 		}
 	}
 	if cwd, err = filepath.Abs(cwd); err != nil {
@@ -62,8 +64,13 @@ func findPlace(cwd string) (*place, error) {
 // complain writes what is to be said about the configuration.
 func (p *place) complain(w io.Writer) {
 	for _, d := range p.diags {
-		fmt.Fprintf(w, "planmode: configuration: %s\n", d)
+		fmt.Fprintf(w, "planmode: configuration: %s\n", shown(d.String()))
 	}
+}
+
+// faulty says that settings are missing, because a file or a variable that holds them is bad.
+func (p *place) faulty() bool {
+	return slices.ContainsFunc(p.diags, func(d config.Diagnostic) bool { return d.Severity == config.Fault })
 }
 
 // projectKey names a project's folder of sessions: its base name, for people, and a digest of its path.
@@ -155,6 +162,23 @@ func (p *place) findSession(word string) (sessionFile, error) {
 		return sessionFile{}, usagef("%q names %d sessions; give more of the ID", word, len(found))
 	}
 	return found[0], nil
+}
+
+// workspaceOf reads in a session's journal which folder it works in; "" if that cannot be read.
+func workspaceOf(at sessionFile) (string, error) {
+	for line, err := range journal.Read(at.Path, nil) {
+		if err != nil {
+			return "", fmt.Errorf("session %s: %w", at.ID, err)
+		}
+		var e session.Entry
+		if json.Unmarshal(line.Data, &e) != nil {
+			continue
+		}
+		if ev, ok := e.Event.(session.Started); ok {
+			return ev.Workspace, nil
+		}
+	}
+	return "", nil
 }
 
 // hiddenNames are base names, as patterns, that hold keys wherever they lie.

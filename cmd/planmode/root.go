@@ -41,10 +41,16 @@ func newRoot(io streams) *cobra.Command {
 	return root
 }
 
-// asUsage makes errors about arguments usage errors, at every level.
+// asUsage makes errors about arguments usage errors, at every level. A flag that is given with nothing is
+// one: in --session "$ID" the variable was not set, and what would be done without the flag is not meant.
 func asUsage(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
+			for _, name := range neverEmpty {
+				if f := c.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+					return usagef("--%s is empty; see %s --help", name, c.CommandPath())
+				}
+			}
 			if err := check(c, args); err != nil {
 				return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 			}
@@ -55,6 +61,9 @@ func asUsage(c *cobra.Command) {
 		asUsage(sub)
 	}
 }
+
+// neverEmpty are the flags that mean something else, or everything, when they are left out.
+var neverEmpty = []string{"session", "digest", "cwd", "model", "autonomy", "output", "how", "shell", "feedback", "prompt"}
 
 // version is set at the link: -ldflags "-X main.version=v1.2.3".
 var version = ""

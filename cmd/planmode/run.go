@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -50,20 +48,53 @@ func (h *headless) check() error {
 	return nil
 }
 
+// An action is what a command does to a session, and what the session has to say to it.
+type action func(s *opened) (session.Reply, error)
+
 // with opens the session and follows what do does to it.
-func (h *headless) with(ctx context.Context, io streams, do func(s *opened) error) error {
+func (h *headless) with(ctx context.Context, io streams, do action) error {
 	if err := h.check(); err != nil {
 		return err
 	}
-	p, err := findPlace(h.cwd)
+	p, err := h.place()
 	if err != nil {
 		return err
 	}
 	p.complain(io.err)
+	if p.faulty() && h.Autonomy != "" {
+		fmt.Fprintf(io.err, "planmode: --autonomy %s does not count before the configuration is mended; autonomy is strict\n", h.Autonomy)
+		h.Autonomy = ""
+	}
 	return h.in(ctx, p, io, do)
 }
 
-func (h *headless) in(ctx context.Context, p *place, io streams, do func(s *opened) error) (err error) {
+// place is where the command works: for a session that is taken up again, in that session's workspace,
+// wherever the command is given.
+func (h *headless) place() (*place, error) {
+	p, err := findPlace(h.cwd)
+	if err != nil || h.Session == "" {
+		return p, err
+	}
+	at, err := p.findSession(h.Session)
+	if err != nil || at.Project == projectKey(p.workspace) {
+		return p, err
+	}
+	home, err := workspaceOf(at)
+	switch {
+	case err != nil:
+		return nil, err
+	case projectKey(home) != at.Project:
+		return nil, usagef("session %s is kept for another folder than %s, and does not say which; go on from that one", at.ID, p.workspace)
+	case h.cwd != "":
+		return nil, usagef("session %s works in %s, not in %s", at.ID, home, p.workspace)
+	}
+	if p, err = findPlace(home); err != nil {
+		return nil, fmt.Errorf("session %s: %w", at.ID, err)
+	}
+	return p, nil
+}
+
+func (h *headless) in(ctx context.Context, p *place, io streams, do action) (err error) {
 	s, err := p.openSession(h.openOptions, io.err)
 	if err != nil {
 		return err
@@ -73,12 +104,15 @@ func (h *headless) in(ctx context.Context, p *place, io streams, do func(s *open
 			err = e
 		}
 	}()
+	if p.faulty() { // rules are missing, and one of them might have forbidden what the session's setting lets through
+		s.PlanMode().Gate().SetAutonomy(tool.Strict)
+	}
 	if (h.Session != "" || h.Continue) && (h.Model != "" || h.Autonomy != "") {
 		if _, err := s.Do(ctx, plan.Headless, session.Change{Settings: session.Settings{Model: h.Model, Autonomy: h.Autonomy}}); err != nil {
 			return err
 		}
 	}
-	return follow(ctx, s, h.output, io, func() error { return do(s) })
+	return follow(ctx, s, h.output, io, do)
 }
 
 func newRun(io streams) *cobra.Command {
@@ -94,7 +128,7 @@ Exit codes: 0 done; 1 error; 2 usage; 10 a plan is ready and waits for approval 
 11 something needed a person's answer; 130 interrupted.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			text, err := promptText(prompt, c.Flags().Changed("prompt"), io.in)
+			text, err := promptText(c.Context(), prompt, c.Flags().Changed("prompt"), io.in)
 			if err != nil {
 				return err
 			}
@@ -102,8 +136,8 @@ Exit codes: 0 done; 1 error; 2 usage; 10 a plan is ready and waits for approval 
 				return usagef("give a prompt with -p, or on standard input")
 			}
 			h.StartPlanning = planning
-			return h.with(c.Context(), io, func(s *opened) error {
-				return runPrompt(c.Context(), s, io, text, planning)
+			return h.with(c.Context(), io, func(s *opened) (session.Reply, error) {
+				return runPrompt(c.Context(), s, text, planning)
 			})
 		},
 	}
@@ -116,47 +150,17 @@ Exit codes: 0 done; 1 error; 2 usage; 10 a plan is ready and waits for approval 
 }
 
 // runPrompt gives the prompt to the session, which answers a slash command itself.
-func runPrompt(ctx context.Context, s *opened, io streams, text string, planning bool) error {
+func runPrompt(ctx context.Context, s *opened, text string, planning bool) (session.Reply, error) {
 	if planning && !s.PlanMode().State().ReadOnly() {
-		if _, err := s.Do(ctx, plan.Headless, session.Step{Event: plan.Enter{}}); err != nil {
-			return err
+		if reply, err := s.Do(ctx, plan.Headless, session.Step{Event: plan.Enter{}}); err != nil {
+			return reply, err
 		}
 	}
-	if text == "" && s.PlanMode().Mode() == planmode.ModeReady {
-		return nil // the plan is still what there is to say
+	if text != "" {
+		return s.Do(ctx, plan.Headless, session.Prompt{Text: text})
 	}
-	if text == "" {
-		_, err := s.Do(ctx, plan.Headless, session.Resume{})
-		return err
+	if s.PlanMode().Mode() == planmode.ModeReady {
+		return session.Reply{}, nil // the plan is still what there is to say
 	}
-	reply, err := s.Do(ctx, plan.Headless, session.Prompt{Text: text})
-	if reply.Text != "" {
-		fmt.Fprintln(io.err, reply.Text)
-	}
-	return err
-}
-
-// promptText is the flag's text, or what standard input holds when it is no terminal.
-func promptText(flag string, given bool, in io.Reader) (string, error) {
-	if given {
-		if strings.TrimSpace(flag) == "" {
-			return "", usagef("the prompt is empty")
-		}
-		return flag, nil
-	}
-	if f, ok := in.(*os.File); ok {
-		info, err := f.Stat()
-		if err != nil || info.Mode()&os.ModeCharDevice != 0 {
-			return "", nil
-		}
-	}
-	const limit = 1 << 20
-	data, err := io.ReadAll(io.LimitReader(in, limit+1))
-	if err != nil {
-		return "", fmt.Errorf("standard input: %w", err)
-	}
-	if len(data) > limit {
-		return "", usagef("the prompt is longer than %d bytes", limit)
-	}
-	return strings.TrimSpace(string(data)), nil
+	return s.Do(ctx, plan.Headless, session.Resume{})
 }
