@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -279,13 +278,13 @@ func (r *rig) attend(verdict func(PermissionAsked) tool.Verdict) (stop func()) {
 		for e := range s.Events(ctx, seen) {
 			switch ev := e.Event.(type) { //nolint:gochecksumtype // the others ask nothing
 			case PermissionAsked:
-				_, _ = r.answer(s, AnswerCall{ID: ev.ID, Verdict: verdict(ev)}) // refused when the turn is over
+				r.answer(s, AnswerCall{ID: ev.ID, Verdict: verdict(ev)})
 			case QuestionsAsked:
 				answers := make([]tool.Answer, len(ev.Questions))
 				for i := range answers {
 					answers[i].Other = "as you like"
 				}
-				_, _ = r.answer(s, AnswerQuestions{ID: ev.ID, Answers: answers})
+				r.answer(s, AnswerQuestions{ID: ev.ID, Answers: answers})
 			}
 		}
 	})
@@ -295,8 +294,11 @@ func (r *rig) attend(verdict func(PermissionAsked) tool.Verdict) (stop func()) {
 	}
 }
 
-func (r *rig) answer(s *Session, c Command) (Reply, error) {
-	return s.Do(context.Background(), plan.Web, c)
+// answer gives up the turn where the answer cannot be recorded. It is refused when the turn is over.
+func (r *rig) answer(s *Session, c Command) {
+	if _, err := s.Do(context.Background(), plan.Web, c); errors.Is(err, errFull) {
+		_, _ = s.Do(context.Background(), plan.Web, Cancel{}) // writes nothing
+	}
 }
 
 func yes(PermissionAsked) tool.Verdict { return tool.Verdict{Yes: true} }
@@ -322,7 +324,6 @@ func calls(id string, calls ...string) llm.Response {
 
 // script answers with each response once, then with a text.
 func script(responses ...llm.Response) func(context.Context, llm.Request) (llm.Response, error) {
-	next, _ := iter.Pull(slices.Values(responses))
 	var mu sync.Mutex
 	return func(_ context.Context, req llm.Request) (llm.Response, error) {
 		mu.Lock()
@@ -330,7 +331,9 @@ func script(responses ...llm.Response) func(context.Context, llm.Request) (llm.R
 		if req.System == compactSystem {
 			return says("the summary"), nil
 		}
-		if resp, ok := next(); ok {
+		if len(responses) > 0 {
+			resp := responses[0]
+			responses = responses[1:]
 			return resp, nil
 		}
 		return says("that is all"), nil

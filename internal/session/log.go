@@ -141,6 +141,9 @@ func (l *log) standIn(line []byte, n int) Entry {
 	if _, known := l.index[e.ID]; known || e.ID == "" {
 		e.ID, e.Parent = fmt.Sprintf("line-%d", n), l.head
 	}
+	if e.Parent == "" {
+		e.Parent = l.head
+	}
 	if mayForbid(line) {
 		e.Event = PlanStepped{plan.Enter{Stamp: plan.Stamp{At: e.Time}}}
 	}

@@ -27,17 +27,22 @@ func (s *Session) startJob(what string, work func(context.Context) (after func()
 		defer close(r.done)
 		defer cancel()
 		after := work(ctx)
-		s.settle(ctx, r.what, after)
+		s.settle(ctx, r, after)
 	}()
 }
 
-// settle ends a job: it applies what was pending, and begins what is due.
-func (s *Session) settle(ctx context.Context, what string, after func() bool) {
+// settle ends a job: it applies what was pending, and begins what is due. The session is not idle before
+// all of that is done.
+func (s *Session) settle(ctx context.Context, r *running, after func() bool) {
 	s.do.Lock()
 	defer s.do.Unlock()
-	s.mu.Lock()
-	s.turn = nil
-	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.turn == r { // nothing else has begun
+			s.turn = nil
+		}
+	}()
 	goOn := after() && ctx.Err() == nil
 	s.mu.Lock()
 	pending, closed := s.pending, s.closed
@@ -46,7 +51,7 @@ func (s *Session) settle(ctx context.Context, what string, after func() bool) {
 	if closed {
 		return // what was pending is not kept
 	}
-	if a, ok := pending.(plan.Approve); ok && a.How == plan.Compact && what != compaction && s.compactFirst(a) {
+	if a, ok := pending.(plan.Approve); ok && a.How == plan.Compact && r.what != compaction && s.compactFirst(a) {
 		return
 	}
 	if pending != nil {
