@@ -112,7 +112,8 @@ func quietValue(name, val string) bool {
 	if strings.HasSuffix(name, "PAGER") || strings.HasSuffix(name, "EDITOR") || name == "VISUAL" {
 		return val == "" || val == "cat" || val == "true" || val == ":"
 	}
-	return false
+	// Set to anything else they give back what the runner turned off.
+	return name == "GIT_OPTIONAL_LOCKS" && val == "0" || name == "GIT_NO_LAZY_FETCH" && val == "1"
 }
 
 // declClause judges declare, typeset, local, export and readonly.
@@ -134,6 +135,9 @@ func (a *analyzer) declClause(d *syntax.DeclClause) {
 		}
 		a.compound(as, d)
 		a.assign(as, exported, "")
+		if as.Naked && (declares(d, 'a') || declares(d, 'A')) {
+			a.steered(as.Name.Value, nil, as, false) // an array is not exported
+		}
 		if as.Naked && exported {
 			if v := a.table().vars[as.Name.Value]; v == nil || len(v.sites) > 0 {
 				a.steered(as.Name.Value, nil, as, true)
@@ -162,6 +166,10 @@ func (a *analyzer) compound(as *syntax.Assign, d *syntax.DeclClause) {
 		quote(a.text(as))+" may be evaluated as a list, with the substitutions in it", "assign a list: `a=(…)`")
 }
 
+// unguarded says what taking variables away does: what runs while planning has some that keep programs
+// from running others, git above all.
+const unguarded = "takes away settings that keep programs from running others"
+
 // declOperand judges an operand of declare that is not an assignment: an option, or a word that may
 // become one.
 func (a *analyzer) declOperand(as *syntax.Assign, variant string) {
@@ -173,6 +181,9 @@ func (a *analyzer) declOperand(as *syntax.Assign, variant string) {
 	if w.lit && len(w.text) > 1 && (w.text[0] == '-' || w.text[0] == '+') {
 		if variant == "export" && strings.ContainsRune(w.text, 'f') {
 			a.reportNode(Contained, as, variant, "an exported function replaces a program in other shells", "")
+		}
+		if w.text[0] == '+' && strings.ContainsRune(w.text, 'x') {
+			a.reportNode(Contained, as, variant, unguarded, "leave +x out")
 		}
 		return
 	}

@@ -106,6 +106,9 @@ func checkUnset(a *analyzer, c *call) {
 		if a.funcs[w.text] != nil {
 			a.reportWord(Contained, w, c.path, "`unset` may remove the function "+quote(w.text), "use `unset -v`")
 		}
+		if name, _, _ := strings.Cut(w.text, "["); steers(name, nil, false) != "" {
+			a.reportWord(Contained, w, c.path, "`unset` "+unguarded, "leave it out")
+		}
 	}
 }
 
@@ -114,7 +117,7 @@ func checkUnset(a *analyzer, c *call) {
 func judgeDeclare(a *analyzer, c *call) {
 	for _, w := range c.words {
 		if w.lit && len(w.text) > 1 && (w.text[0] == '-' || w.text[0] == '+') {
-			if strings.ContainsAny(w.text, "nifF") && c.path != "local" {
+			if strings.ContainsAny(w.text, "aA") || strings.ContainsAny(w.text, "nifF") && c.path != "local" || w.text[0] == '+' && strings.ContainsRune(w.text, 'x') {
 				a.reportWord(Contained, w, c.path, quote(w.text)+" is not known to be harmless here", "")
 				return
 			}

@@ -9,7 +9,7 @@ var gitConfigSafe = []string{
 	"diff.algorithm=", "diff.context=", "diff.noprefix=", "diff.mnemonicprefix=", "diff.colormoved=",
 	"diff.indentheuristic=", "diff.wordregex=", "diff.statgraphwidth=", "status.", "blame.", "grep.linenumber=",
 	"grep.patterntype=", "grep.column=", "grep.fullname=", "grep.threads=", "branch.sort=", "tag.sort=",
-	"versionsort.", "format.pretty=", "safe.directory=", "submodule.recurse=", "gc.auto=0", "pack.threads=", "pager.",
+	"versionsort.", "format.pretty=", "submodule.recurse=", "gc.auto=0", "pack.threads=", "pager.",
 }
 
 // gitConfigExact are settings with the one value that turns a program off.
@@ -42,8 +42,11 @@ func gitConfigHarmless(w word) bool {
 	if strings.HasPrefix(s, "pager.") {
 		return val == "" && ok || val == "false" || val == "cat" || val == "0"
 	}
-	if s == "log.showsignature=" || s == "column.ui=" && val == "" || s == "status.submodulesummary=" {
-		return s != "log.showsignature=" || val == "false"
+	switch strings.TrimSuffix(s, "=") { // without a value it is true
+	case "log.showsignature", "status.submodulesummary":
+		return ok && val == "false"
+	case "log.diffmerges":
+		return ok && !mergesAgain(val)
 	}
 	for _, safe := range gitConfigSafe {
 		if strings.HasPrefix(s, safe) || s+val == safe {
@@ -53,14 +56,26 @@ func gitConfigHarmless(w word) bool {
 	return false
 }
 
+// mergesAgain says whether a format of merges makes each merge again, which writes objects and runs
+// merge programs of the configuration: remerge, or its first letter.
+func mergesAgain(format string) bool {
+	return format == "" || strings.HasPrefix(strings.ToLower(format), "r")
+}
+
 // checkGitFormat refuses the placeholders that verify signatures, which runs the program that the
-// repository's configuration names.
+// repository's configuration names, and the forms of differences that run programs.
 func checkGitFormat(a *analyzer, c *call) {
 	for _, o := range c.opts {
 		switch o.name {
 		case "--diff-merges":
-			if o.value.text == "r" || o.value.text == "remerge" || o.has && o.value.text == "" {
+			if !o.value.lit || mergesAgain(o.value.text) {
 				a.reportWord(Contained, *o.at, c.path, "`--diff-merges=remerge` writes objects for a while", "use --cc")
+				return
+			}
+			continue
+		case "--submodule":
+			if o.has && (!o.value.lit || o.value.text != "log" && o.value.text != "short") {
+				a.reportWord(Contained, *o.at, c.path, "starts git in every submodule, with its configuration", "use --submodule=log, or `git -C SUBMODULE diff`")
 				return
 			}
 			continue
@@ -125,12 +140,15 @@ func checkRemoteShow(a *analyzer, c *call) {
 
 func checkGitArchive(a *analyzer, c *call) {
 	o, ok := c.opt("--format")
-	if ok && (!o.value.lit || o.value.text != "tar" && o.value.text != "zip") {
+	if ok && (!o.value.lit || o.value.text != "tar") { // a repository's tar.zip.command goes before git's own zip
 		a.reportWord(Contained, *o.at, c.path, "the archive format runs a program of the configuration", "use --format=tar")
 	}
 }
 
 func checkGitApply(a *analyzer, c *call) {
+	if c.hasAny("-3", "--3way") {
+		a.reportWord(Write, c.name, c.path, "`git apply --3way` writes objects and runs merge programs of the configuration", "leave --3way out")
+	}
 	if !c.hasAny("--stat", "--numstat", "--summary", "--check") || c.hasAny("--apply", "--build-fake-ancestor") {
 		a.reportWord(Write, c.name, c.path, "`git apply` changes the work tree", "use `git apply --stat` or `git apply --check`")
 	}
@@ -144,8 +162,8 @@ func checkFormatPatch(a *analyzer, c *call) {
 }
 
 func checkGitHelp(a *analyzer, c *call) {
-	if len(c.operands) > 0 && !c.io.outPiped {
-		a.reportWord(Contained, c.name, c.path, "`git help` starts a viewer", "pipe its output")
+	if len(c.operands) > 0 {
+		a.reportWord(Contained, c.name, c.path, "`git help` starts a viewer of the configuration", "use `git help -a`, or `man git-COMMAND | cat`")
 	}
 }
 

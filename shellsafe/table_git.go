@@ -71,11 +71,11 @@ var gitRows = []row{
 var gitSubs = []row{
 	{name: "status", opts: "-s -b -v -z -u? -h --short --branch --show-stash --porcelain? --long --verbose --untracked-files? --ignore-submodules? " +
 		"--ignored? --column? --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames? -M?"},
-	{name: "log whatchanged", opts: gitLogOpts, bad: gitDiffBad, check: checkGitFormat},
+	{name: "log", opts: gitLogOpts, bad: gitDiffBad, check: checkGitFormat},
 	{name: "show", opts: gitLogOpts, bad: gitDiffBad, check: checkGitFormat},
-	{name: "diff", opts: gitDiffOpts + "-NUM --cached --staged --merge-base --no-index --base --ours --theirs --end-of-options --follow", bad: gitDiffBad},
+	{name: "diff", opts: gitDiffOpts + "-NUM --cached --staged --merge-base --no-index --base --ours --theirs --end-of-options --follow", bad: gitDiffBad, check: checkGitFormat},
 	{name: "diff-tree diff-index diff-files", opts: gitLogOpts + "-v --no-commit-id --cached --merge-base -q", bad: gitDiffBad, check: checkGitFormat},
-	{name: "range-diff", opts: gitDiffOpts + "--creation-factor= --no-dual-color --left-only --right-only --no-notes --notes?", bad: gitDiffBad},
+	{name: "range-diff", opts: gitDiffOpts + "--creation-factor= --no-dual-color --left-only --right-only --no-notes --notes?", bad: gitDiffBad, check: checkGitFormat},
 	{name: "shortlog", opts: gitShortlogOpts, bad: gitDiffBad, check: checkGitFormat},
 	{
 		name: "blame annotate", bad: gitDiffBad,
@@ -99,8 +99,12 @@ var gitSubs = []row{
 	},
 	{
 		name: "ls-files ls-tree name-rev show-ref check-ignore check-attr check-mailmap check-ref-format merge-base " +
-			"describe rev-parse count-objects get-tar-commit-id patch-id stripspace column cherry show-branch var show-index verify-pack version",
+			"rev-parse count-objects get-tar-commit-id patch-id stripspace column cherry show-branch var show-index verify-pack version",
 		open: true,
+	},
+	{
+		name: "describe", open: true,
+		bad: []bad{{"--dirty? --broken?", Contained, "refreshes the index", "use `git describe --always` and `git status --porcelain`"}},
 	},
 	{name: "rev-list", opts: gitLogOpts + "--header --no-commit-header --commit-header --quiet --objects-edge-aggressive --missing= --progress=", bad: gitDiffBad, check: checkGitFormat},
 	{
@@ -141,7 +145,7 @@ var gitSubs = []row{
 		name: "stash", style: first, doc: "moves changes away", verdict: Write, noSub: Write, hint: "list with `git stash list`, read with `git stash show -p`",
 		subs: []row{
 			{name: "list", opts: gitLogOpts, bad: gitDiffBad, check: checkGitFormat},
-			{name: "show", opts: gitLogOpts + "--include-untracked --only-untracked --no-include-untracked", bad: gitDiffBad},
+			{name: "show", opts: gitLogOpts + "--include-untracked --only-untracked --no-include-untracked", bad: gitDiffBad, check: checkGitFormat},
 			{name: "push save pop apply drop clear branch create store", doc: "changes the stash or the work tree", verdict: Write, hint: "list with `git stash list`"},
 		},
 	},
@@ -209,7 +213,9 @@ var gitSubs = []row{
 		name: "help", opts: "-a -g -c --all --guides --config --no-external-commands --no-aliases --verbose --no-verbose --user-interfaces --developer-interfaces",
 		bad: []bad{{"-w --web -i --info -m --man", Contained, "starts a viewer", "pipe the text"}}, check: checkGitHelp,
 	},
-	{name: "refs", style: first, doc: "changes references", verdict: Write, noSub: Write, subs: []row{{name: "list exists verify", open: true}}},
+	// A git that has no such command looks for an alias, and the newest takes one for whatchanged.
+	{name: "refs", doc: "is an alias of the configuration where git does not know it", verdict: Contained, hint: "use `git for-each-ref`"},
+	{name: "whatchanged", doc: "is an alias of the configuration where git has it no more", verdict: Contained, hint: "use `git log --raw`"},
 	{name: "lfs", doc: "runs an external command", verdict: Contained},
 	{name: "verify-commit verify-tag", doc: "runs the signature program of the configuration", verdict: Contained},
 	{name: "difftool mergetool", doc: "runs a tool of the configuration", verdict: Contained, hint: "use `git diff`"},

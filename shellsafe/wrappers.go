@@ -51,7 +51,7 @@ var wrapperRows = []row{
 	{name: "command", doc: "runs a program, not a function", style: first, judge: judgeCommand, opts: "-pvV"},
 	{name: "builtin", doc: "runs a builtin", style: first, judge: judgeBuiltin},
 	{
-		name: "exec", doc: "replaces the shell", style: first, judge: judgeWrapper, opts: "-c",
+		name: "exec", doc: "replaces the shell", style: first, judge: judgeExec, opts: "-c",
 		bad: []bad{{"-a=", Contained, "gives the program another name", "leave it out"}, {"-l", Contained, "starts a login shell", "leave it out"}},
 	},
 	{name: "sh dash ash bash rbash", doc: "runs a script", judge: judgeShell},
@@ -91,6 +91,13 @@ func (a *analyzer) wrapped(c *call, words []word, io stdio) {
 func judgeWrapper(a *analyzer, c *call) {
 	if a.options(c) && len(c.operands) > 0 {
 		a.wrapped(c, c.operands, c.io)
+	}
+}
+
+func judgeExec(a *analyzer, c *call) {
+	judgeWrapper(a, c)
+	if c.has("-c") {
+		a.reportWord(Contained, c.name, c.path, "`exec -c` "+unguarded, "leave -c out")
 	}
 }
 
@@ -153,8 +160,32 @@ func judgeEnv(a *analyzer, c *call) {
 		}
 	}
 	if i < len(c.operands) {
+		a.unguardedEnv(c, c.operands[i])
 		a.notFunction(&call{row: c.row, path: c.path, name: c.name, operands: c.operands[i:], io: c.io})
 	}
+}
+
+// unguardedEnv judges `env -i` and `env -u NAME` in front of a program. What a plain program does is
+// said by its options; one with sub-commands or one that runs others may need the settings.
+func (a *analyzer) unguardedEnv(c *call, program word) {
+	wipes := c.hasAny("-i", "--ignore-environment") || c.has("-")
+	for _, o := range c.opts {
+		if o.name == "-u" || o.name == "--unset" {
+			wipes = wipes || !o.value.lit || steers(o.value.text, nil, false) != ""
+		}
+	}
+	for _, w := range c.operands {
+		wipes = wipes || w.lit && w.text == "-"
+	}
+	if !wipes {
+		return
+	}
+	if name, ok := baseName(program.text); ok && program.lit {
+		if r := a.index.rows[name]; r != nil && r.judge == nil && len(r.subs) == 0 && !a.index.wrapper[r] && !a.index.shell[r] {
+			return
+		}
+	}
+	a.reportWord(Contained, program, c.path, "`env` "+unguarded, "keep the environment")
 }
 
 func judgeXargs(a *analyzer, c *call) {
