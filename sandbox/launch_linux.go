@@ -69,7 +69,7 @@ func (v *view) runScratch(ctx context.Context, path string, overlay bool) (Resul
 	if err != nil {
 		return Result{}, fmt.Errorf("sandbox: workspace: %w", err)
 	}
-	defer original.Close()
+	defer func() { _ = original.Close() }() // a handle for reading
 	if v.mounted() && overlay {
 		v.home = v.homeToCover()
 		r, err := v.runOverlay(ctx, path, original)
@@ -96,7 +96,7 @@ func (v *view) runScratch(ctx context.Context, path string, overlay bool) (Resul
 	if err != nil {
 		return Result{}, fmt.Errorf("sandbox: copy of the workspace: %w", err)
 	}
-	defer copied.Close()
+	defer func() { _ = copied.Close() }() // a handle for reading
 	r, err := v.run(ctx, path)
 	if err != nil {
 		return r, err
@@ -122,7 +122,7 @@ func (v *view) runOverlay(ctx context.Context, path string, original *os.Root) (
 	if err != nil {
 		return r, fmt.Errorf("sandbox: list changes: %w", err)
 	}
-	defer upper.Close()
+	defer func() { _ = upper.Close() }() // a handle for reading
 	changed, err := changedInUpper(original, upper)
 	if err != nil {
 		return r, fmt.Errorf("sandbox: %w", err)

@@ -81,7 +81,7 @@ func assembledFilter(opts filterOptions) ([]byte, error) {
 		return nil, errArchitecture
 	}
 	if known, ok := filters.Load(opts); ok {
-		return known.([]byte), nil
+		return known.([]byte), nil //nolint:errcheck // nothing else is stored in it
 	}
 	raw, err := bpf.Assemble(filterProgram(filterRules(opts)))
 	if err != nil {

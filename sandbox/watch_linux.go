@@ -70,7 +70,7 @@ func treeSize(dir string) int64 {
 	var total int64
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // it changes while we look
+			return nil //nolint:nilerr // it changes while we look
 		}
 		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
 			total += info.Size()

@@ -29,11 +29,10 @@ type world struct {
 	hidden                       []string
 	leaked                       *os.File // open for writing and inheritable
 
-	reached  atomic.Int32 // connections, datagrams and bytes that came from inside
-	signals  chan os.Signal
-	fifoFD   int
-	fifoSeen []byte
-	before   string
+	reached atomic.Int32 // connections, datagrams and bytes that came from inside
+	signals chan os.Signal
+	fifoFD  int
+	before  string
 }
 
 var worlds atomic.Int32 // abstract sockets need names of their own

@@ -111,7 +111,7 @@ func (in *interpreter) read() bool {
 func readFull(b []byte) bool {
 	for len(b) > 0 {
 		n, err := syscall.Read(FD, b)
-		if err == syscall.EINTR { //nolint:errorlint // package errors is not at hand here
+		if err == syscall.EINTR { // package errors is not at hand here
 			continue
 		}
 		if n <= 0 || err != nil {
@@ -248,7 +248,7 @@ func endChildren() {
 	for range rounds {
 		for {
 			got, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
-			if err == syscall.ECHILD { //nolint:errorlint // package errors is not at hand here
+			if err == syscall.ECHILD { // package errors is not at hand here
 				return
 			}
 			if got <= 0 {
