@@ -10,11 +10,11 @@ import (
 
 // A Verdict is a user's answer to an [Ask].
 type Verdict struct {
-	Yes bool
+	Yes bool `json:"yes"`
 	// Always lets the same call, or what Rule covers, through without asking until the mode changes.
-	Always bool
-	Rule   string
-	Note   string // for the model, with a no
+	Always bool   `json:"always,omitempty"`
+	Rule   string `json:"rule,omitempty"`
+	Note   string `json:"note,omitempty"` // for the model, with a no
 }
 
 // Answer turns a user's answer into a decision: [Allow] or [Deny], never [Ask]. The first answer counts.
