@@ -6,8 +6,8 @@ import "strings"
 var archiveRows = []row{
 	{name: "tar gtar bsdtar", doc: "packs and unpacks", judge: judgeTar, info: "--version --help"},
 	{
-		name: "unzip", doc: "unpacks", opts: "-lvtpcqzZ12aCLTMPhjU:-^ -x= -P= --help --version", check: checkUnzip,
-		bad: []bad{{"-d= -o -n -f -u -X -K -B", Write, "unpacks files", "list with `unzip -l`, read with `unzip -p`"}},
+		name: "unzip", doc: "unpacks", opts: "-lvtpcqzZ12aCLMhjU -x= -P= --help --version", check: checkUnzip,
+		bad: []bad{{"-d= -o -n -f -u -X -K -B -T", Write, "unpacks files", "list with `unzip -l`, read with `unzip -p`"}},
 	},
 	reads("zipinfo lsar", "lists an archive"),
 	{
@@ -20,7 +20,8 @@ var archiveRows = []row{
 		name: "xz unxz lzma unlzma", doc: "compresses files", opts: "-cdfhHkltqQvV0123456789ez -T= --stdout --to-stdout --decompress --uncompress --force --help --long-help --keep --list --test --quiet --verbose --version --robot --threads= --format=", check: checkCompress,
 		bad: []bad{{"--files? --files0?", Write, "takes file names from a list", ""}},
 	},
-	{name: "zstd unzstd lz4 unlz4 brotli", doc: "compresses files", opts: "-cdfhkltqvV0123456789 --stdout --decompress --force --help --keep --list --test --quiet --verbose --version", check: checkCompress},
+	{name: "lz4 unlz4", doc: "compresses files", opts: "-cdfhklqtvV0123456789 --stdout --decompress --force --help --keep --list --quiet --test --verbose --version", max: 1, maxWhy: "is the output file", hint: "add -c", check: checkCompress},
+	{name: "zstd unzstd brotli", doc: "compresses files", opts: "-cdfhkltqvV0123456789 --stdout --decompress --force --help --keep --list --test --quiet --verbose --version", check: checkCompress},
 	{
 		name: "7z 7za 7zr 7zz p7zip rar unrar", doc: "packs or unpacks files", style: first, verdict: Write, noSub: Read, info: "--version --help -h",
 		subs: []row{{name: "l lb lt v t vb vt", style: first, opts: "-slt -ba -bd -scsUTF-8"}},

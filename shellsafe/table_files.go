@@ -7,19 +7,22 @@ var fileRows = []row{
 	reads("ls gls dir vdir stat gstat readlink greadlink realpath grealpath basename gbasename dirname gdirname pwd df gdf du gdu "+
 		"lsattr getfacl getfattr namei pathchk exa eza lsd dust duf mdls", "lists"),
 	{
-		name: "file", doc: "tells the type", opts: "-bcdhiklLnNprsSvzZ0E -e= -F= -f= -m= -P= --brief --checking-printout --extension --mime --mime-type " +
+		name: "file", doc: "tells the type", opts: "-bcdhiklLnNrsSvzZ0E -e= -F= -f= -m= -P= --brief --checking-printout --extension --mime --mime-type " +
 			"--mime-encoding --keep-going --dereference --no-dereference --no-buffer --no-pad --print0 --raw --special-files --uncompress " +
 			"--uncompress-noreport --no-sandbox --apple --exclude= --exclude-quiet= --separator= --files-from= --magic-file= --parameter= --version --help --list --debug",
 		bad: []bad{
 			{"-C --compile", Write, "writes a compiled magic file", "leave it out"},
-			{"--preserve-date", Write, "sets the access time", "leave it out"},
+			{"-p --preserve-date", Write, "sets the access time", "leave it out"},
 		},
 	},
 	{
-		name: "tree", doc: "lists a tree", opts: "-adflxFsughpDnCASNQqJXirtcUv -H= -L= -P= -I= -T= -R --noreport --charset= --filelimit= --gitignore " +
+		name: "tree", doc: "lists a tree", opts: "-adflxFsughpDnCASNQqJXirtcUv -H= -L= -P= -I= -T= --noreport --charset= --filelimit= --gitignore " +
 			"--gitfile= --info --infofile= --matchdirs --metafirst --prune --timefmt= --si --du --inodes --device --dirsfirst --filesfirst " +
 			"--sort= --nolinks --hintro= --houtro= --ignore-case --fromfile --fromtabfile --fflinks --opt-toggle --version --help --compress= -h --hyperlink --scheme= --authority=",
-		bad: []bad{{"-o= --output=", Write, "writes its listing to a file", "drop -o: the listing goes to standard output"}}, check: checkTree,
+		bad: []bad{
+			{"-o= --output=", Write, "writes its listing to a file", "drop -o: the listing goes to standard output"},
+			{"-R", Write, "writes a file in every directory", "leave -R out"},
+		},
 	},
 	reads("echo gecho true gtrue false gfalse sleep gsleep yes gyes seq gseq jot expr gexpr factor gfactor clear tput", "prints"),
 	{name: "printf gprintf", doc: "prints", judge: judgePrintf},
@@ -38,12 +41,6 @@ var fileRows = []row{
 	{name: "dd gdd", doc: "copies blocks", judge: judgeDD},
 	{name: "split gsplit csplit gcsplit", doc: "writes pieces of a file", verdict: Write, info: "--help --version", hint: "use `sed -n A,Bp` or `head -c`"},
 	{name: "open xdg-open start explorer", doc: "starts another program", verdict: Contained},
-}
-
-func checkTree(a *analyzer, c *call) {
-	if c.has("-R") && c.has("-H") {
-		a.reportWord(Write, c.name, c.path, "`tree -R -H` writes a file in every directory", "leave -R out")
-	}
 }
 
 func judgePrintf(a *analyzer, c *call) {

@@ -8,7 +8,16 @@ var textRows = []row{
 		"fmt gfmt expand gexpand unexpand gunexpand column rev pr gpr tsort gtsort numfmt gnumfmt look cksum gcksum sum md5sum gmd5sum md5 "+
 		"sha1sum sha224sum sha256sum gsha256sum sha384sum sha512sum b2sum shasum xxhsum xxh64sum crc32 diff gdiff diff3 cmp colordiff "+
 		"bc col colrm ul datamash csvcut csvgrep csvlook csvstat csvsort csvjson csvformat csvjoin csvstack uuidgen mcookie figlet fortune cal ncal lolcat uuencode ansi2txt", "prints text"),
-	reads("zcat gzcat bzcat xzcat lzcat zstdcat lz4cat zgrep zegrep zfgrep bzgrep xzgrep zstdgrep zdiff zcmp", "prints compressed text"),
+	{
+		name: "zcat gzcat bzcat xzcat lzcat zstdcat lz4cat", doc: "prints compressed text", opts: "-c -d -f -h -k -l -q -t -v -V --stdout --decompress --force --help --keep --list --quiet --test --verbose --version",
+		bad: []bad{{"-o= --rm", Write, "writes or removes a file", "leave it out"}},
+	},
+	{
+		name: "zgrep zegrep zfgrep bzgrep xzgrep zstdgrep", doc: "searches compressed text",
+		opts: "-acEFGhHiIlLnoPqsvwxyzZ -A= -B= -C= -e= -m= -NUM --color? --count --ignore-case --line-number --files-with-matches --invert-match --only-matching --word-regexp --regexp= --extended-regexp --fixed-strings --with-filename --no-filename --quiet --text --help --version",
+		bad:  []bad{{"-f= --file=", Write, "keeps its patterns in a temporary file", "give the patterns with -e"}},
+	},
+	{name: "zdiff zcmp bzdiff bzcmp xzdiff xzcmp", doc: "keeps what it compares in a temporary file", verdict: Write, info: "--help --version", hint: "use `diff <(zcat A) <(zcat B)`"},
 	{
 		name: "strings size nm objdump readelf c++filt addr2line otool", doc: "prints what an object file holds", open: true, check: checkResponseFile,
 		bad: []bad{{"--plugin=", Contained, "loads code", "leave it out"}},
