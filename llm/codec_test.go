@@ -14,7 +14,9 @@ func TestMessageSurvivesStorage(t *testing.T) {
 			llm.Text{Text: "look <at> this"}, llm.Image{MediaType: "image/png", Data: []byte{0, 1, 255}},
 		}},
 		"assistant": {Role: llm.RoleAssistant, Parts: []llm.Part{
-			llm.Thinking{Text: "hm", Signature: "sig"}, llm.Thinking{Redacted: "opaque"}, llm.Text{Text: "ok"},
+			llm.Thinking{Text: "hm", Signature: "sig"},
+			llm.Thinking{Redacted: "opaque"},
+			llm.Text{Text: "ok"},
 			llm.ToolCall{ID: "c1", Name: "read", Input: json.RawMessage(`{"path":"a"}`)},
 		}},
 		"call with input that is not JSON": {Role: llm.RoleAssistant, Parts: []llm.Part{

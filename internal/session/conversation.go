@@ -47,8 +47,8 @@ type Transcript struct {
 
 // A waiting prompt is one in the queue, and who gave it.
 type waiting struct {
-	Queued
-	by string
+	prompt Queued
+	by     string
 }
 
 // fold adds an entry.
@@ -126,7 +126,7 @@ func put[V any](m *map[string]V, key string, v V) {
 
 func (t *Transcript) prompted(ev Prompted) {
 	for i, q := range t.queue {
-		if q.ID == ev.Queued {
+		if q.prompt.ID == ev.Queued {
 			t.queue = append(t.queue[:i:i], t.queue[i+1:]...)
 			break
 		}

@@ -276,7 +276,7 @@ func (r *rig) attend(verdict func(PermissionAsked) tool.Verdict) (stop func()) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for e := range s.Events(ctx, seen) {
-			switch ev := e.Event.(type) { //nolint:gochecksumtype // the others ask nothing
+			switch ev := e.Event.(type) {
 			case PermissionAsked:
 				r.answer(s, AnswerCall{ID: ev.ID, Verdict: verdict(ev)})
 			case QuestionsAsked:

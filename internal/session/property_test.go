@@ -154,10 +154,9 @@ type game struct {
 	stop   func()
 	late   int
 
-	mu      sync.Mutex
-	always  bool
-	leaks   []string
-	written map[string]bool
+	mu     sync.Mutex
+	always bool
+	leaks  []string
 }
 
 func (g *game) verdict(a PermissionAsked) tool.Verdict {

@@ -171,7 +171,7 @@ func (s *Session) drain(steerOnly bool) (int, error) {
 	s.mu.Lock()
 	var due []waiting
 	for _, q := range s.t.queue {
-		if !steerOnly || q.Queue == Steer {
+		if !steerOnly || q.prompt.Queue == Steer {
 			due = append(due, q)
 		}
 	}
@@ -181,7 +181,7 @@ func (s *Session) drain(steerOnly bool) (int, error) {
 		if err := s.tellPlan(plan.Stamp{At: s.cfg.Now(), Surface: surface}); err != nil {
 			return 0, err
 		}
-		if err := s.append(q.by, Prompted{Text: q.Text, Images: q.Images, Queued: q.ID}); err != nil {
+		if err := s.append(q.by, Prompted{Text: q.prompt.Text, Images: q.prompt.Images, Queued: q.prompt.ID}); err != nil {
 			return 0, err
 		}
 	}

@@ -169,6 +169,7 @@ func (s *Session) foldBranch() []plan.Event {
 			}
 		case TodosChanged:
 			s.problem(todos.Load(ev.State))
+		default: // neither a plan nor a todo list
 		}
 	}
 	s.problem(s.todos.Load(todos.State()))

@@ -22,7 +22,7 @@ func TestAsking(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for e := range r.s.Events(ctx, seen) {
-		switch ev := e.Event.(type) { //nolint:gochecksumtype // the others ask nothing
+		switch ev := e.Event.(type) {
 		case QuestionsAsked:
 			for _, bad := range []Command{
 				AnswerQuestions{ID: "nobody"},
@@ -192,7 +192,7 @@ func TestEvents(t *testing.T) {
 	}
 	deltas, answers := 0, 0
 	for seq := uint64(1); seq < uint64(len(want)); {
-		switch e := <-live; ev := e.Event.(type) { //nolint:gochecksumtype // the others are counted alone
+		switch e := <-live; ev := e.Event.(type) {
 		case Delta:
 			deltas++
 		case Answered:
