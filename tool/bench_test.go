@@ -3,6 +3,8 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"os/exec"
 	"testing"
 
 	"github.com/planmode-dev/planmode/plan"
@@ -109,4 +111,32 @@ func BenchmarkRun(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkGitEnv is what a line that calls git waits for before it runs, next to git's own answer.
+func BenchmarkGitEnv(b *testing.B) {
+	h := newHostile(b)
+	dir := h.path("elsewhere/plain")
+	h.repository("elsewhere/plain") // without submodules, as most are
+	env := readOnlyEnv(os.Environ(), h.ws)
+	var ready []string
+	b.Run("prepare", func(b *testing.B) {
+		for b.Loop() {
+			ready = gitEnv(b.Context(), env, "git status", dir, true)
+		}
+	})
+	b.Run("git status", func(b *testing.B) {
+		for b.Loop() {
+			cmd := exec.Command("git", "status")
+			cmd.Dir, cmd.Env = dir, ready
+			if err := cmd.Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("without git", func(b *testing.B) {
+		for b.Loop() {
+			gitEnv(b.Context(), env, "ls -la docs | head", h.ws, true)
+		}
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -51,9 +50,11 @@ func (g *Grant) Shell(ctx context.Context, out Output) (Ran, error) {
 	}
 	env := sandbox.CleanEnv(os.Environ())
 	if g.p.view == viewReadOnly {
-		env = readOnlyEnv(env, cfg.Roots.Workspace)
+		// Without a wall nothing may be written, not even what git remembers of the files' times.
+		strict := g.p.state.ReadOnly() && (cfg.Sandbox == SandboxOff || !cfg.Level().Enforces())
+		env = gitEnv(ctx, readOnlyEnv(env, cfg.Roots.Workspace), shell.Command, dir, strict)
 	}
-	bash := findBash(env)
+	bash := findProgram(env, "bash")
 	if bash == "" {
 		return Ran{}, &Refusal{
 			Code: Internal, Tool: g.p.call.Tool, Session: g.p.call.Session, PlanMode: g.PlanMode(),
@@ -109,11 +110,11 @@ func (g *Grant) shellDir(p string) (string, error) {
 	return real, err
 }
 
-// findBash returns the first bash on the path that is named absolutely: "." on the path must not
-// let a workspace bring its own.
-func findBash(env []string) string {
+// findProgram returns the first program of that name on the path that is named absolutely: "." on the
+// path must not let a workspace bring its own.
+func findProgram(env []string, name string) string {
 	for _, dir := range pathOf(env) {
-		for _, name := range []string{"bash", "bash.exe"} {
+		for _, name := range []string{name, name + ".exe"} {
 			file := filepath.Join(dir, name)
 			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && (info.Mode().Perm()&0o111 != 0 || strings.HasSuffix(name, ".exe")) {
 				return file
@@ -171,8 +172,7 @@ func readOnlyEnv(env []string, workspace string) []string {
 		}
 		path = append(path, dir)
 	}
-	kept = append(kept, "PATH="+strings.Join(path, string(filepath.ListSeparator)))
-	return append(kept, gitEnv()...)
+	return append(kept, "PATH="+strings.Join(path, string(filepath.ListSeparator)))
 }
 
 // steers says whether a variable of the user's makes programs execute something. BASH_ENV and ENV
@@ -188,34 +188,4 @@ func steers(name string) bool {
 	}
 	return strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "BASH_FUNC_") || strings.HasPrefix(name, "LD_") ||
 		strings.HasPrefix(name, "DYLD_")
-}
-
-// gitEnv turns off what git can be configured to execute, and its optional writes. The variables
-// outrank every configuration file (git-config(1), GIT_CONFIG_COUNT).
-func gitEnv() []string {
-	env := []string{
-		"GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=false",
-		"GIT_SEQUENCE_EDITOR=false", "GIT_ASKPASS=false", "GIT_SSH_COMMAND=false", "GIT_NO_LAZY_FETCH=1",
-	}
-	settings := [][2]string{
-		{"core.hooksPath", os.DevNull},
-		{"core.fsmonitor", "false"},
-		{"core.pager", "cat"},
-		{"core.sshCommand", "false"},
-		{"core.askPass", "false"},
-		{"core.alternateRefsCommand", "true"},
-		{"credential.helper", ""},
-		{"diff.external", ""},
-		{"gpg.program", "false"},
-		{"gpg.ssh.program", "false"},
-		{"gpg.x509.program", "false"},
-		{"log.showSignature", "false"},
-		{"protocol.ext.allow", "never"},
-		{"uploadpack.packObjectsHook", ""},
-	}
-	for i, s := range settings {
-		n := strconv.Itoa(i)
-		env = append(env, "GIT_CONFIG_KEY_"+n+"="+s[0], "GIT_CONFIG_VALUE_"+n+"="+s[1])
-	}
-	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)))
 }
