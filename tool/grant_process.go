@@ -52,6 +52,10 @@ func (g *Grant) Shell(ctx context.Context, out Output) (Ran, error) {
 	if g.p.view == viewReadOnly {
 		// Without a wall nothing may be written, not even what git remembers of the files' times.
 		strict := g.p.state.ReadOnly() && (cfg.Sandbox == SandboxOff || !cfg.Level().Enforces())
+		if g.p.state.ReadOnly() {
+			// A go.mod names a toolchain, and modules, which go would fetch.
+			env = append(env, "GOTOOLCHAIN=local", "GOPROXY=off")
+		}
 		env = gitEnv(ctx, readOnlyEnv(env, cfg.Roots.Workspace), shell.Command, dir, strict)
 	}
 	bash := findProgram(env, "bash")
@@ -180,12 +184,16 @@ func readOnlyEnv(env []string, workspace string) []string {
 func steers(name string) bool {
 	switch name {
 	case "BASH_ENV", "ENV", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "PS4", "CDPATH", "GLOBIGNORE", "IFS",
-		"LESSOPEN", "LESSCLOSE", "PAGER", "EDITOR", "VISUAL", "RIPGREP_CONFIG_PATH", "GREP_OPTIONS", "GREP_COLORS",
-		"TAR_OPTIONS", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PERL5OPT", "PERL5LIB", "PERL5DB", "RUBYOPT", "RUBYLIB",
-		"NODE_OPTIONS", "NODE_PATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "FZF_DEFAULT_COMMAND", "LESS",
+		"PAGER", "EDITOR", "VISUAL", "RIPGREP_CONFIG_PATH", "GREP_OPTIONS", "GREP_COLORS",
+		"TAR_OPTIONS", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PERL5OPT", "PERL5LIB", "PERLLIB", "PERL5DB", "RUBYOPT", "RUBYLIB",
+		"NODE_OPTIONS", "NODE_PATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "FZF_DEFAULT_COMMAND", "GOFLAGS", "GCONV_PATH",
 		"MANPAGER", "MANOPT", "SYSTEMD_PAGER", "BAT_PAGER", "BAT_OPTS", "GH_PAGER", "DELTA_PAGER", "EXINIT", "VIMINIT", "LOCATE_CONFIG":
 		return true
 	}
-	return strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "BASH_FUNC_") || strings.HasPrefix(name, "LD_") ||
-		strings.HasPrefix(name, "DYLD_")
+	for _, prefix := range []string{"GIT_", "BASH_FUNC_", "LD_", "DYLD_", "LESS", "LUA_INIT", "NPM_CONFIG_", "npm_config_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
 }
