@@ -92,6 +92,7 @@ func newConfigPath(io streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		p.complain(io.err)
 		project := filepath.Join(p.workspace, filepath.FromSlash(config.ProjectFile))
 		_, err = fmt.Fprintf(io.out, "user     %s%s\nproject  %s%s\nstate    %s\n", p.dirs.UserFile(), absent(p.dirs.UserFile()), project, p.projectNote(project), p.dirs.State)
 		return err

@@ -60,7 +60,8 @@ type demo struct {
 }
 
 func runDemo(ctx context.Context, io streams, yes, keep bool) (err error) {
-	defer brokenPipesAreErrors()() // so that the folder is removed
+	restore := brokenPipesAreErrors() // so that the folder is removed
+	defer restore()
 	if _, err := exec.LookPath("go"); err != nil {
 		return errors.New("the sample project is written in Go, and its tests need the go command, which is not on the PATH")
 	}
@@ -165,7 +166,7 @@ func (d *demo) play(ctx context.Context) error {
 		return fmt.Errorf("the demo went wrong: the execution did not end (mode %s)", mode)
 	}
 	d.head("What changed")
-	if err := d.diff(); err != nil {
+	if err := d.diff(ctx); err != nil {
 		return err
 	}
 	return errors.Join(d.tests(ctx), d.broken)
@@ -217,6 +218,11 @@ func (d *demo) show(e session.Entry) error {
 		if ev.Stop != "end_turn" && ev.Stop != "plan_ready" {
 			return fmt.Errorf("the demo went wrong: the turn ended with %s: %s", ev.Stop, ev.Note)
 		}
+	case session.CallAllowed, session.Compacted, session.Delta, session.Moved, session.Pending,
+		session.PermissionAsked, session.PermissionClosed, session.PlanStepped, session.Progress,
+		session.Prompted, session.QuestionsAsked, session.QuestionsClosed, session.Queued,
+		session.SettingsChanged, session.Spent, session.Started, session.TodosChanged, session.Told,
+		session.TurnStarted, session.Unknown, session.Warned: // the demo shows them in other ways, or has none
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,14 +11,14 @@ import (
 
 // diff shows what the execution changed, against the embedded originals. git draws it where there is
 // one; otherwise the changed files are shown whole.
-func (d *demo) diff() error {
+func (d *demo) diff(ctx context.Context) error {
 	before := filepath.Join(d.dir, "before")
 	was := &demo{project: before}
 	if err := was.unpack(); err != nil {
 		return err
 	}
 	if _, err := exec.LookPath("git"); err == nil {
-		cmd := exec.Command("git", "--no-pager", "diff", "--no-index", "--no-color", "--no-ext-diff", "before", "shop")
+		cmd := exec.CommandContext(ctx, "git", "--no-pager", "diff", "--no-index", "--no-color", "--no-ext-diff", "before", "shop")
 		cmd.Dir = d.dir
 		cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
 		out, err := cmd.Output()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,21 +27,23 @@ func newDoctor(io streams) *cobra.Command {
 			return json.NewEncoder(io.out).Encode(map[string]any{"version": versionText(), "platform": platform(), "sandbox": report, "diagnostics": p.diags})
 		}
 		p.complain(io.err)
-		fmt.Fprintf(io.out, "planmode  %s %s\nsandbox   %s\n", versionText(), platform(), report)
+		var b strings.Builder
+		fmt.Fprintf(&b, "planmode  %s %s\nsandbox   %s\n", versionText(), platform(), report)
 		switch {
 		case p.cfg.Sandbox == tool.SandboxOff:
-			fmt.Fprintln(io.out, "          off by your configuration: while planning, the parser alone guards")
+			fmt.Fprintln(&b, "          off by your configuration: while planning, the parser alone guards")
 		case !report.Level.Enforces():
-			fmt.Fprintln(io.out, "          no kernel wall: while planning, only commands proven read-only run")
+			fmt.Fprintln(&b, "          no kernel wall: while planning, only commands proven read-only run")
 		}
 		for _, name := range []string{"bash", "git"} {
 			path, err := exec.LookPath(name)
 			if err != nil {
 				path = "missing"
 			}
-			fmt.Fprintf(io.out, "%-9s %s\n", name, path)
+			fmt.Fprintf(&b, "%-9s %s\n", name, path)
 		}
-		return nil
+		_, err = fmt.Fprint(io.out, b.String())
+		return err
 	}}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
 	return c

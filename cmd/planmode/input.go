@@ -60,10 +60,8 @@ const longestPrompt = 1 << 20
 func promptText(ctx context.Context, flag string, given bool, in io.Reader) (string, error) {
 	text := flag
 	if !given {
-		if f, ok := in.(*os.File); ok {
-			if _, err := f.Stat(); err != nil || isTerminal(f) {
-				return "", nil // closed, or nobody has typed anything
-			}
+		if onTerminal(in) {
+			return "", nil // nobody has typed anything
 		}
 		data, err := io.ReadAll(io.LimitReader(interruptible(ctx, in), longestPrompt+1))
 		if err != nil {

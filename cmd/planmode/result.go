@@ -63,7 +63,8 @@ const settleTime = 10 * time.Second
 // follow carries out a command on a session and reports what comes of it, until the session has settled.
 // An interrupt, and a standard output that takes nothing any more, cancel what is running.
 func follow(ctx context.Context, s *opened, format string, io streams, do action) error {
-	defer brokenPipesAreErrors()()
+	restore := brokenPipesAreErrors()
+	defer restore()
 	heard, stop := context.WithCancel(ctx)
 	defer stop()
 	f := &follower{
@@ -145,6 +146,11 @@ func (f *follower) see(e session.Entry) {
 		f.progress("! %s", oneLine(ev.Text))
 	case session.TurnEnded:
 		f.out.Stop, f.out.Note, f.out.Error = ev.Stop, ev.Note, ev.Error
+	case session.CallFinished, session.Compacted, session.Moved, session.Pending, session.PermissionAsked,
+		session.PermissionClosed, session.PlanStepped, session.Progress, session.Prompted,
+		session.QuestionsAsked, session.QuestionsClosed, session.Queued, session.SettingsChanged,
+		session.Spent, session.Started, session.TodosChanged, session.Told, session.TurnStarted,
+		session.Unknown: // the outcome says what came of them
 	}
 }
 

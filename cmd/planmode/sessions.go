@@ -220,6 +220,11 @@ func describe(e session.Entry) string {
 		return "warning: " + oneLine(ev.Text)
 	case session.TodosChanged:
 		return fmt.Sprintf("todos: %d of %d completed", ev.Counts.Completed, ev.Counts.Total)
+	case session.CallAllowed, session.Delta, session.Pending, session.PermissionClosed, session.Progress,
+		session.QuestionsAsked, session.QuestionsClosed, session.SettingsChanged, session.Spent, session.Told,
+		session.TurnStarted: // what they belong to says it
+	case session.Unknown:
+		return "an entry of type " + oneLine(ev.Type)
 	}
 	return ""
 }
