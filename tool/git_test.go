@@ -335,9 +335,11 @@ func TestGitLook(t *testing.T) {
 			t.Errorf("submodules in %s: %v", dir, !want)
 		}
 	}
-	h.git("repo", "update-index", "--split-index")
-	h.write("repo/.git/index", strings.ReplaceAll(h.read("repo/.git/index"), "\xe0", "\x80")) // only the shared part has it
-	if !maySubmodules(h.path("repo/.git")) {
+	// An index may be split, with a part in another file.
+	if err := os.Rename(h.path("repo/.git/index"), h.path("repo/plain/.git/sharedindex.1234")); err != nil {
+		t.Fatal(err)
+	}
+	if !maySubmodules(h.path("repo/plain/.git")) {
 		t.Error("no submodules in a split index")
 	}
 	for key, want := range map[string]bool{
