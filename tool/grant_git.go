@@ -187,7 +187,7 @@ func repositoriesIn(dir string) []string {
 
 // A gitLook collects the repositories that git may open and the settings that make them harmless.
 type gitLook struct {
-	ctx      context.Context
+	ctx      context.Context //nolint:containedctx // a look lives inside one call, whose context this is
 	git      string
 	env      []string
 	settings []gitSetting // of every look
