@@ -207,12 +207,15 @@ func (g *Gate) mayShell(p *permit, e Shell) (grade, *Refusal) {
 			return 0, r
 		}
 	}
-	if p.state.ReadOnly() {
-		if word, entry, found := g.cfg.Roots.hiddenInLine(e.Command, e.Dir); found {
-			return 0, &Refusal{
-				Code: PolicyDenied, Reason: fmt.Sprintf("%q names something hidden (by the entry %q)", word, entry),
-				Hint: "do without it, or search with grep and find, which leave it out; the user can change what is hidden",
-			}
+	if word, entry, found := g.cfg.Roots.hiddenInLine(e.Command, e.Dir); found {
+		reason := fmt.Sprintf("%q names something hidden (by the entry %q)", word, entry)
+		if !p.state.ReadOnly() && !e.Scratch { // it may be what the user wants, but only they can say so
+			p.why, p.view = reason, viewFull
+			return gradeProtected, nil
+		}
+		return 0, &Refusal{
+			Code: PolicyDenied, Reason: reason,
+			Hint: "do without it, or search with grep and find, which leave it out; the user can change what is hidden",
 		}
 	}
 	res := shellsafe.Analyze(e.Command, &shellsafe.Options{Allow: g.cfg.Shell})

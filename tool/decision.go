@@ -40,6 +40,7 @@ type permit struct {
 	tool    *tool
 	access  Access
 	grade   grade
+	why     string // the user is asked, where the grade does not say it
 	view    view
 	expires time.Time
 	used    atomic.Bool

@@ -209,6 +209,9 @@ func (g *Gate) byRules(p *permit) Decision {
 			return g.allow(p)
 		}
 	}
+	if p.why != "" {
+		return g.ask(p, p.why)
+	}
 	return g.ask(p, p.grade.String())
 }
 

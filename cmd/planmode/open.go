@@ -169,7 +169,10 @@ func (p *place) gateConfig(at sessionFile, o openOptions) tool.Config {
 	policy := p.cfg.Permissions
 	policy.Allow = append(policy.Allow[:len(policy.Allow):len(policy.Allow)], o.policy.Allow...)
 	read := p.cfg.ReadRoots
-	if len(read) == 0 {
+	switch {
+	case p.faulty():
+		read = nil // what is to be hidden may stand in what could not be read: the workspace alone is open
+	case len(read) == 0:
 		read = []string{wholeMachine()}
 	}
 	hidden := append(sandbox.DefaultHidden(p.home, p.dirs.State, p.dirs.Config), hiddenNames...)

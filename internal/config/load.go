@@ -43,8 +43,9 @@ type LoadOptions struct {
 }
 
 // Load returns the configuration and what is to be said about it. It never fails: a file or variable
-// that is bad contributes nothing but one diagnostic of severity [Fault], and as long as there is one, sessions
-// start planning and autonomy is strict, because rules that are missing might have said so.
+// that is bad contributes nothing but one diagnostic of severity [Fault]. As long as a file is bad, sessions start planning
+// and autonomy is strict, because rules that are missing might have said so; a bad variable makes what it would have set
+// the strictest.
 //
 // The order is: defaults, the user's file, the environment, and then the restrictions of a trusted project.
 func Load(o LoadOptions) (Config, []Diagnostic) {
