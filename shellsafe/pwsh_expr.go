@@ -144,10 +144,18 @@ func (p *psParser) runeAt(i int) rune {
 
 // list parses a comma list of unary expressions.
 func (p *psParser) list(single bool) psNode {
+	if single {
+		return p.unary(true)
+	}
+	return p.commaList(func() psNode { return p.unary(false) })
+}
+
+// commaList parses values with commas between them; one alone is itself.
+func (p *psParser) commaList(value func() psNode) psNode {
 	from := p.pos
-	first := p.unary(single)
-	if first == nil || single {
-		return first
+	first := value()
+	if first == nil {
+		return nil
 	}
 	items := []psNode{first}
 	for {
@@ -159,7 +167,7 @@ func (p *psParser) list(single bool) psNode {
 		}
 		p.pos++
 		p.skip(true)
-		n := p.unary(false)
+		n := value()
 		if n == nil {
 			p.fail("a value is expected after `,`")
 		}

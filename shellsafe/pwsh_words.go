@@ -116,31 +116,7 @@ func (p *psParser) parameter(a *psArg) bool {
 
 // argument parses an argument: one word, or several with commas between them.
 func (p *psParser) argument() psNode {
-	from := p.pos
-	first := p.word(false)
-	if first == nil {
-		return nil
-	}
-	items := []psNode{first}
-	for {
-		mark := p.pos
-		p.skip(false)
-		if p.peek() != ',' {
-			p.pos = mark
-			break
-		}
-		p.pos++
-		p.skip(true)
-		n := p.word(false)
-		if n == nil {
-			p.fail("a value is expected after `,`")
-		}
-		items = append(items, n)
-	}
-	if len(items) == 1 {
-		return first
-	}
-	return &psList{p.span(from), items}
+	return p.commaList(func() psNode { return p.word(false) })
 }
 
 // word parses one word of a command. As a command's name a word is not expanded, so an expansion in it

@@ -66,7 +66,7 @@ func compare(b *testing.B, yardstick string, base, f func()) {
 // Judging a call that runs no command. The limit is 2 µs.
 func BenchmarkDecideRead(b *testing.B) {
 	gate := tool.NewGate(tool.Config{
-		Registry: tool.NewRegistry(tools.All(tools.Options{})...), Roots: tool.Roots{Workspace: "/work/space"},
+		Registry: tool.NewRegistry(tools.All(tools.Options{})...), Roots: tool.Roots{Workspace: "/home/ann/space"},
 	})
 	call := tool.Call{ID: "1", Tool: "read", Input: json.RawMessage(`{"path": "internal/session/session.go", "offset": 10}`)}
 	if _, ok := gate.Decide(plan.State{}, call).(tool.Allow); !ok {
