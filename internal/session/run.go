@@ -81,14 +81,14 @@ func (s *Session) startTurn() {
 func (s *Session) playTurn(ctx context.Context) turn.Outcome {
 	st := s.pm.State()
 	if err := s.append("host", TurnStarted{Mode: st.Mode()}); err != nil {
-		return turn.Outcome{Stop: turn.Failed, Err: err, Note: err.Error()}
+		return turn.FailedBy(err)
 	}
 	s.mu.Lock()
 	model := s.t.settings.Model
 	s.mu.Unlock()
 	provider, m, err := s.cfg.Open(model)
 	if err != nil {
-		return turn.Outcome{Stop: turn.Failed, Err: err, Note: err.Error()}
+		return turn.FailedBy(err)
 	}
 	k := &sink{s: s, provider: provider, model: m}
 	return turn.Run(ctx, turn.Config{

@@ -108,7 +108,19 @@ type turn struct {
 func (t *turn) stop(why StopReason, note string) { t.out.Stop, t.out.Note = why, note }
 
 func (t *turn) fail(err error) {
-	t.out.Stop, t.out.Err, t.out.Note = Failed, err, err.Error()
+	failed := FailedBy(err)
+	t.out.Stop, t.out.Err, t.out.Note = failed.Stop, failed.Err, failed.Note
+}
+
+// FailedBy is the outcome of a turn that an error ended. What people are told of a model that is not set up
+// is what to set; the rest is for programs.
+func FailedBy(err error) Outcome {
+	out := Outcome{Stop: Failed, Err: err, Note: err.Error()}
+	var le *llm.Error
+	if errors.As(err, &le) && le.Kind == llm.ErrConfig {
+		out.Note = le.Err.Error()
+	}
+	return out
 }
 
 func (t *turn) run(ctx context.Context) {
