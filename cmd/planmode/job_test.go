@@ -234,7 +234,7 @@ func (r *rig) wantSteps(least, most int) {
 func TestKilledAnywhere(t *testing.T) {
 	rounds := 10
 	if testing.Short() {
-		rounds = 3
+		rounds = 2
 	}
 	for i := range rounds {
 		wire := []string{"anthropic", "openai"}[i%2]
