@@ -21,6 +21,7 @@ import (
 // directory outside both. Nothing that a line judged Read does may change any of it.
 type fixture struct {
 	root, repo, home string
+	tmp              string // for what programs put there for a moment; what they leave counts
 	before           map[string]string
 }
 
@@ -41,7 +42,7 @@ func newFixture(t testing.TB) *fixture {
 			t.Skipf("the oracle needs %s", p)
 		}
 	}
-	f := &fixture{root: t.TempDir()}
+	f := &fixture{root: t.TempDir(), tmp: t.TempDir()}
 	f.repo, f.home = filepath.Join(f.root, "repo"), filepath.Join(f.root, "home")
 	put := func(path, text string) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -84,7 +85,7 @@ func (f *fixture) bash(line string, limit time.Duration) (string, error) {
 	c := exec.CommandContext(ctx, "bash", "--norc", "--noprofile", "-c", line)
 	c.Dir = f.repo
 	c.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + f.home, "TMPDIR=" + f.home, "LC_ALL=C", "TERM=dumb", "GIT_OPTIONAL_LOCKS=0",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + f.home, "TMPDIR=" + f.tmp, "LC_ALL=C", "TERM=dumb", "GIT_OPTIONAL_LOCKS=0",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_PAGER=cat", "PAGER=cat", "FROM_ENV=-ofrom_env",
 	}
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -141,6 +142,13 @@ func (f *fixture) snapshot(t testing.TB) map[string]string {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	left, err := os.ReadDir(f.tmp) // bash keeps a long here-document there while it reads it
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range left {
+		m["tmp/"+e.Name()] = "left behind"
 	}
 	return m
 }
