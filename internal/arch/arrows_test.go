@@ -100,7 +100,7 @@ func TestJudge(t *testing.T) {
 		{
 			"module whose package has another name", "internal/tools",
 			`import ignore "github.com/sabhiram/go-gitignore"; var _ = ignore.CompileIgnoreFile`,
-			[]string{"CompileIgnoreFile"},
+			[]string{"must not import github.com/sabhiram/go-gitignore", "CompileIgnoreFile"},
 		},
 		{"looking for a program", "tool", `import "os/exec"; var _, _ = exec.LookPath("bash")`, nil},
 		{"starting one", "tool", `import "os/exec"; var _ = exec.Command`, []string{"must not mention os/exec.Command"}},
