@@ -75,6 +75,8 @@ func TestFindingsPoint(t *testing.T) {
 		{"git checkout -- README.md", "checkout", "git checkout", "git show REV:FILE"},
 		{"sed -i s/a/b/ f", "-i", "sed", "sed -n"},
 		{"ls | tee out", "out", "tee", "leave `tee` out"},
+		{"ls | tee -", "-", "tee", "leave `tee` out"},
+		{`"tee" - -`, "-", "tee", "leave `tee` out"},
 		{"echo hi > f", "> f", "redirect", "leave the redirection out"},
 		{"bash -c 'ls; rm x'", "'ls; rm x'", "rm", ""},
 		{"x=1; PATH=. ls", "PATH=.", "assignment", "leave the assignment out"},

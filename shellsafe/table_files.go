@@ -96,9 +96,10 @@ func checkMktemp(a *analyzer, c *call) {
 	}
 }
 
+// checkTee has no exception for "-": POSIX tee and GNU's write a file of that name.
 func checkTee(a *analyzer, c *call) {
 	for _, w := range c.operands {
-		if !w.lit || !sinks[w.text] && w.text != "-" {
+		if !w.lit || !sinks[w.text] {
 			a.reportWord(Write, w, c.path, "`tee` writes "+quote(a.wordText(w)), "leave `tee` out: the output is returned to you")
 			return
 		}
