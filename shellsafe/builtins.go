@@ -8,7 +8,11 @@ import (
 
 // builtinRows are what only a shell has.
 var builtinRows = []row{
-	reads(": break continue return exit shift times caller fg bg jobs logout dirs popd help", "acts on the shell itself"),
+	reads(": break continue return exit shift times caller fg bg logout dirs popd help", "acts on the shell itself"),
+	{
+		name: "jobs", doc: "lists what runs in the background", opts: "-lnprs",
+		bad: []bad{{"-x", Contained, "runs a command", "leave -x out"}},
+	},
 	{name: "cd chdir", doc: "changes the directory", opts: "-LPe@", judge: judgeCd},
 	{name: "pushd", doc: "changes the directory", open: true},
 	{name: "ulimit", doc: "limits the shell", open: true},

@@ -93,6 +93,24 @@ func TestFindingsPoint(t *testing.T) {
 	}
 }
 
+// TestReadersThatRun are options of programs that only print otherwise.
+func TestReadersThatRun(t *testing.T) {
+	for line, want := range map[string]Verdict{
+		"jobs -x ./f": Contained, "jobs -lx ./f": Contained, `$'jobs' -x ./f '-x'`: Contained, "jobs -l": Read, "jobs %1": Read,
+		"wl-paste --watch ./f": Contained, "wl-paste --wat ./f": Contained, "wl-paste -nw ./f": Contained, "wl-paste -n": Read,
+		"pidstat -e ./f": Contained, "pidstat -ue ./f": Contained, "pidstat -p ALL": Read, `pidstat $v`: Contained,
+		"arch ./f": Contained, "arch -x86_64 ./f": Contained, `arch $v`: Contained, "arch": Read,
+		"lspci -q": Network, "lspci -vQ": Network, "lspci -v": Read,
+		"xdpyinfo -display other:0": Network, "xdpyinfo": Read,
+		"diff3 --diff-program=./f a b c": Contained, "diff3 --diff-p ./f a b c": Contained, "diff3 -m a b c": Read,
+		"uuencode -o f name": Write, "uuencode -mo f name": Write, "uuencode -m name": Read,
+	} {
+		if r := Analyze(line, nil); r.Verdict != want {
+			t.Errorf("%q is %s, want %s", line, r.Verdict, want)
+		}
+	}
+}
+
 // TestWorstDecides: Network before Write before Contained before Read, wherever they stand.
 func TestWorstDecides(t *testing.T) {
 	parts := map[Verdict]string{Read: "ls", Contained: "make", Write: "rm x", Network: "curl h"}

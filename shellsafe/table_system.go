@@ -4,10 +4,23 @@ import "strings"
 
 // systemRows show or change the state of the machine and its processes.
 var systemRows = []row{
-	reads("uname guname arch nproc gnproc uptime guptime free vmstat iostat mpstat pidstat lscpu lsusb lspci lsmod lsns lslocks lsipc lsmem lslogins findmnt "+
+	reads("uname guname nproc gnproc uptime guptime free vmstat iostat mpstat lscpu lsusb lsmod lsns lslocks lsipc lsmem lslogins findmnt "+
 		"printenv gprintenv whoami gwhoami id gid groups users who w last lastb tty locale getconf hostid logname "+
 		"ps pgrep pidof pstree pmap pwdx sw_vers vm_stat system_profiler lsb_release modinfo getcap "+
-		"systemd-detect-virt systemd-path systemd-cgls getenforce sestatus dircolors xdpyinfo acpi", "shows the state of the system"),
+		"systemd-detect-virt systemd-path systemd-cgls getenforce sestatus dircolors acpi", "shows the state of the system"),
+	{name: "arch", doc: "tells the architecture", opts: "--help --version", max: -1, maxWhy: "is run, on macOS", maxV: Contained, hint: "use `uname -m`"},
+	{
+		name: "pidstat", doc: "shows what processes use", open: true,
+		bad: []bad{{"-e", Contained, "runs a command", "leave -e out"}},
+	},
+	{
+		name: "lspci", doc: "lists PCI devices", open: true,
+		bad: []bad{{"-q -Q", Network, "asks the name service, and keeps the answers", "leave it out"}},
+	},
+	{
+		name: "xdpyinfo", doc: "describes the display", open: true,
+		bad: []bad{{"-display", Network, "names a display, maybe of another machine", "leave it out"}},
+	},
 	{name: "lsof", doc: "lists open files", open: true, bad: []bad{{"-D=", Write, "writes a cache of devices", "leave it out"}}},
 	{
 		name: "date gdate", doc: "sets the clock", opts: "-Ru -I? -d= -r= -f= -j -n -v= --date= --reference= --file= --iso-8601? --rfc-3339= --rfc-email --rfc-2822 --utc --universal --debug --resolution --help --version",
@@ -100,7 +113,10 @@ var systemRows = []row{
 	{name: "plutil", doc: "converts property lists", verdict: Write},
 	{name: "xcode-select", doc: "chooses developer tools", verdict: Write, info: "-p --print-path -v --version"},
 	{name: "pbcopy xclip xsel wl-copy clip", doc: "changes the clipboard", verdict: Write},
-	{name: "pbpaste wl-paste", doc: "prints the clipboard", open: true},
+	{
+		name: "pbpaste wl-paste", doc: "prints the clipboard", open: true,
+		bad: []bad{{"-w --watch", Contained, "runs a command whenever the clipboard changes", "leave it out"}},
+	},
 	{name: "notify-send osascript say espeak wall write mesg logger mail sendmail mutt", doc: "sends something", verdict: Write, info: "--version"},
 	{name: "tmux screen zellij byobu dtach abduco", doc: "keeps sessions", verdict: Contained, info: "-V --version"},
 	{name: "setenforce semanage restorecon aa-enforce apparmor_parser auditctl", doc: "changes the security policy", verdict: Write},

@@ -6,8 +6,13 @@ import "strings"
 var textRows = []row{
 	reads("cat gcat tac gtac wc gwc head ghead tail gtail cut gcut tr gtr nl gnl od god hexdump hd hexyl comm gcomm join gjoin paste gpaste fold gfold "+
 		"fmt gfmt expand gexpand unexpand gunexpand column rev pr gpr tsort gtsort numfmt gnumfmt look cksum gcksum sum md5sum gmd5sum md5 "+
-		"sha1sum sha224sum sha256sum gsha256sum sha384sum sha512sum b2sum shasum xxhsum xxh64sum crc32 diff gdiff diff3 cmp colordiff "+
-		"bc col colrm ul datamash csvcut csvgrep csvlook csvstat csvsort csvjson csvformat csvjoin csvstack uuidgen mcookie figlet fortune cal ncal lolcat uuencode ansi2txt", "prints text"),
+		"sha1sum sha224sum sha256sum gsha256sum sha384sum sha512sum b2sum shasum xxhsum xxh64sum crc32 diff gdiff cmp colordiff "+
+		"bc col colrm ul datamash csvcut csvgrep csvlook csvstat csvsort csvjson csvformat csvjoin csvstack uuidgen mcookie figlet fortune cal ncal lolcat ansi2txt", "prints text"),
+	{
+		name: "diff3", doc: "compares three files", open: true,
+		bad: []bad{{"--diff-program=", Contained, "names a program to run", "leave it out"}},
+	},
+	{name: "uuencode", doc: "prints an encoding", open: true, bad: []bad{{"-o=", Write, "writes to a file, on BSD and macOS", "leave it out"}}},
 	{
 		name: "zcat gzcat bzcat xzcat lzcat zstdcat lz4cat", doc: "prints compressed text", opts: "-c -d -f -h -k -l -q -t -v -V --stdout --decompress --force --help --keep --list --quiet --test --verbose --version",
 		bad: []bad{{"-o= --rm", Write, "writes or removes a file", "leave it out"}},
