@@ -6,65 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// A cmdNode is a piece of a parsed line of cmd: [cmdSimple], [cmdGroup], [cmdPipe], [cmdIf] or [cmdFor].
-type cmdNode interface{ isCmd() }
-
-// cmdSimple is a command with its words.
-type cmdSimple struct {
-	psPos
-	name   string // carets resolved, quotes kept
-	nameAt psPos
-	rest   string // what follows, carets resolved, quotes kept, without redirections
-	offs   []int  // the offset of each byte of rest
-	redirs []cmdRedir
-	caret  bool // a caret was in it
-}
-
-// cmdGroup is ( … ), or several commands joined by &, && and ||.
-type cmdGroup struct {
-	body   []cmdNode
-	redirs []cmdRedir
-}
-
-// cmdPipe is commands joined by |. Each runs in a cmd of its own, which reads its text once more.
-type cmdPipe struct {
-	psPos
-	elems []cmdNode
-}
-
-// cmdIf is IF. Its condition only reads.
-type cmdIf struct {
-	words     []cmdWord
-	then, els cmdNode
-}
-
-// cmdFor is FOR: the switches, the text in the brackets (which FOR /F may run), and the command.
-type cmdFor struct {
-	psPos
-	opts []cmdWord
-	set  cmdWord
-	body cmdNode
-}
-
-// cmdWord is a word with its quotes.
-type cmdWord struct {
-	psPos
-	text string
-}
-
-// cmdRedir is a redirection; the target is in lower case without quotes, "" for a merge such as 2>&1.
-type cmdRedir struct {
-	psPos
-	input  bool
-	target string
-}
-
-func (*cmdSimple) isCmd() {}
-func (*cmdGroup) isCmd()  {}
-func (*cmdPipe) isCmd()   {}
-func (*cmdIf) isCmd()     {}
-func (*cmdFor) isCmd()    {}
-
 // cmdUnknown stands in a word for the value of a variable.
 const cmdUnknown = '\uE000'
 
@@ -240,62 +181,6 @@ func (p *cmdParser) wordIs(words ...string) string {
 	return ""
 }
 
-func (p *cmdParser) ifCommand() cmdNode {
-	n := &cmdIf{}
-	for {
-		p.skip(cmdBlanks)
-		if p.wordIs("/i", "not") == "" {
-			break
-		}
-	}
-	test := p.wordIs("exist", "defined", "errorlevel", "cmdextversion")
-	p.skip(cmdBlanks)
-	n.words = append(n.words, p.condWord())
-	if test == "" {
-		p.skip(cmdBlanks)
-		if p.has("==") {
-			p.pos += 2
-		} else if p.wordIs("equ", "neq", "lss", "leq", "gtr", "geq") == "" {
-			p.fail("a comparison is expected")
-		}
-		p.skip(cmdDelims)
-		n.words = append(n.words, p.condWord())
-	}
-	if n.then = p.command(); n.then == nil {
-		p.fail("a command is expected after the condition")
-	}
-	if _, group := n.then.(*cmdGroup); group {
-		mark := p.pos
-		p.skip(cmdBlanks)
-		if p.wordIs("else") == "" {
-			p.pos = mark
-		} else if n.els = p.command(); n.els == nil {
-			p.fail("a command is expected after `else`")
-		}
-	}
-	return n
-}
-
-// condWord parses a word of a condition.
-func (p *cmdParser) condWord() cmdWord {
-	from := p.pos
-	var b strings.Builder
-	for quoted := false; p.pos < len(p.src); {
-		c := p.peek()
-		if c == '\r' || c == '\n' || !quoted && strings.IndexByte(cmdDelims+"&|<>", c) >= 0 {
-			break
-		}
-		if c == '"' {
-			quoted = !quoted
-		}
-		p.char(&b, quoted)
-	}
-	if p.pos == from {
-		p.fail("a condition is expected")
-	}
-	return cmdWord{psPos{from, p.pos}, b.String()}
-}
-
 // char appends the character at the position, with carets and percent signs resolved.
 func (p *cmdParser) char(b *strings.Builder, quoted bool) {
 	c := p.peek()
@@ -355,72 +240,6 @@ func cmdIsVariable(name string) bool {
 		return false
 	}
 	return strings.Trim(asciiLower(name), "abcdefghijklmnopqrstuvwxyz0123456789_()") == ""
-}
-
-func (p *cmdParser) forCommand(from int) cmdNode {
-	n := &cmdFor{}
-	for {
-		p.skip(cmdDelims)
-		if p.peek() == '%' {
-			break
-		}
-		start := p.pos
-		w := p.condWord()
-		w.psPos = psPos{start, p.pos}
-		n.opts = append(n.opts, w)
-	}
-	p.skip("%")
-	_, size := utf8.DecodeRuneInString(p.src[p.pos:])
-	p.pos += size
-	p.skip(cmdDelims)
-	if p.wordIs("in") == "" {
-		p.fail("`in` is expected")
-	}
-	p.skip(cmdDelims)
-	if p.peek() != '(' {
-		p.fail("`(` is expected")
-	}
-	p.pos++
-	n.set = p.forSet()
-	p.skip(cmdDelims)
-	if p.wordIs("do") == "" {
-		p.fail("`do` is expected")
-	}
-	p.loops++
-	if n.body = p.command(); n.body == nil {
-		p.fail("a command is expected after `do`")
-	}
-	p.loops--
-	n.psPos = psPos{from, p.pos}
-	return n
-}
-
-// forSet parses what stands in FOR's brackets, through the closing one.
-func (p *cmdParser) forSet() cmdWord {
-	from := p.pos
-	var b strings.Builder
-	for quoted := false; p.pos < len(p.src); {
-		c := p.peek()
-		if !quoted {
-			switch c {
-			case ')':
-				w := cmdWord{psPos{from, p.pos}, b.String()}
-				p.pos++
-				return w
-			case '&', '|', '<', '>':
-				p.fail("%q is not expected in the brackets of `for`", string(c))
-			}
-		}
-		if c == '"' {
-			quoted = !quoted
-		}
-		if c == '\n' {
-			quoted = false
-		}
-		p.char(&b, quoted)
-	}
-	p.fail("`)` is missing")
-	return cmdWord{}
 }
 
 // simple parses a command's name and words; nil when none starts here.
