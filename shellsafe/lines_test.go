@@ -75,7 +75,6 @@ func TestFindingsPoint(t *testing.T) {
 		{"git checkout -- README.md", "checkout", "git checkout", "git show REV:FILE"},
 		{"sed -i s/a/b/ f", "-i", "sed", "sed -n"},
 		{"ls | tee out", "out", "tee", "leave `tee` out"},
-		{"ls | tee -", "-", "tee", "leave `tee` out"},
 		{`"tee" - -`, "-", "tee", "leave `tee` out"},
 		{"echo hi > f", "> f", "redirect", "leave the redirection out"},
 		{"bash -c 'ls; rm x'", "'ls; rm x'", "rm", ""},
@@ -101,7 +100,8 @@ func TestReadersThatRun(t *testing.T) {
 		"pidstat -e ./f": Contained, "pidstat -ue ./f": Contained, "pidstat -p ALL": Read, `pidstat $v`: Contained,
 		"arch ./f": Contained, "arch -x86_64 ./f": Contained, `arch $v`: Contained, "arch": Read,
 		"lspci -q": Network, "lspci -vQ": Network, "lspci -v": Read,
-		"xdpyinfo -display other:0": Network, "xdpyinfo": Read,
+		"xdpyinfo -display other:0": Network, "xdpyinfo -d other:0": Contained, "xdpyinfo -disp other:0": Contained,
+		"xdpyinfo": Read, "xdpyinfo -queryExtensions": Read, "xdpyinfo -ext all": Read,
 		"diff3 --diff-program=./f a b c": Contained, "diff3 --diff-p ./f a b c": Contained, "diff3 -m a b c": Read,
 		"uuencode -o f name": Write, "uuencode -mo f name": Write, "uuencode -m name": Read,
 	} {

@@ -71,7 +71,8 @@ func (p *psParser) enter() {
 	}
 }
 
-func (p *psParser) leave()    { p.depth-- }
+func (p *psParser) leave() { p.depth-- }
+
 func (p *psParser) eof() bool { return p.pos >= len(p.src) }
 
 // peek returns the rune at the position, or 0 at the end. NUL cannot be in the text.

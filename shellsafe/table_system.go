@@ -18,8 +18,8 @@ var systemRows = []row{
 		bad: []bad{{"-q -Q", Network, "asks the name service, and keeps the answers", "leave it out"}},
 	},
 	{
-		name: "xdpyinfo", doc: "describes the display", open: true,
-		bad: []bad{{"-display", Network, "names a display, maybe of another machine", "leave it out"}},
+		name: "xdpyinfo", doc: "describes the display", style: loose, opts: "-queryExtensions -version -ext=",
+		bad: []bad{{"-display=", Network, "names a display, maybe of another machine", "leave it out"}},
 	},
 	{name: "lsof", doc: "lists open files", open: true, bad: []bad{{"-D=", Write, "writes a cache of devices", "leave it out"}}},
 	{
