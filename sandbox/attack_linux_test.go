@@ -83,6 +83,8 @@ func TestAttack(t *testing.T) {
 	table := map[string]map[Level]string{}
 	var names []string
 	for level, e := range levels {
+		w := newWorld(t)
+		attackFrom(t, reExecuted(e), level, ReadOnly, w, w.workspace)
 		for _, view := range []View{ReadOnly, Scratch, Workspace} {
 			if view == Workspace && level == Landlock && testing.Short() {
 				continue
@@ -131,11 +133,11 @@ func attackFrom(t *testing.T, e *engine, level Level, view View, w *world, dir s
 	must(t, err)
 	var out, errOut bytes.Buffer
 	j, err := newJob(Spec{
-		Argv: []string{selfExe, string(arg)}, Dir: dir, Env: w.env(), View: view, Hidden: w.hidden,
+		Argv: []string{selfInHelper, string(arg)}, Dir: dir, Env: w.env(), View: view, Hidden: w.hidden,
 		Stdout: &out, Stderr: &errOut, Limits: Limits{Timeout: time.Minute},
 	})
 	must(t, err)
-	j.Argv[0], j.program = attackName, selfExe
+	j.Argv[0], j.program = attackName, selfInHelper
 	have, ok := e.holding(t.Context(), level)
 	if !ok {
 		t.Fatalf("level %s does not hold", level)

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/planmode-dev/planmode/sandbox/internal/stage"
 )
 
 // BenchmarkRun times `bash -c true`, plain, then at each level, and prints medians beside the re-exec
-// of this program that does nothing: what a level adds is the difference to plain.
+// of this program and the helper, both doing nothing: what a level adds is the difference to plain.
 func BenchmarkRun(b *testing.B) {
 	dir := b.TempDir()
 	argv := []string{"bash", "-c", "true"}
@@ -49,12 +51,26 @@ func BenchmarkRun(b *testing.B) {
 		cmd.Env = append(os.Environ(), benchExit+"=1")
 		return cmd.Run()
 	})
+	helper, err := helperProgram(faults{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	measure("helper", func() error {
+		cmd := exec.Command(helper.path)
+		cmd.Args[0] = stage.Name
+		cmd.ExtraFiles = append([]*os.File{nil}, helper.files...)
+		if err := cmd.Run(); cmd.ProcessState.ExitCode() != noScript {
+			return fmt.Errorf("the helper without a script: %w", err)
+		}
+		return nil
+	})
 	for _, l := range benchLevels(b) {
 		measure(l.name, func() error { return l.run(Spec{Argv: argv, Dir: dir}) })
 	}
 	for _, l := range benchLevels(b) {
-		fmt.Printf("%-24s adds %v to the plain %v (re-exec of this program alone: %v)\n",
-			l.name, medians[l.name]-medians["plain"], medians["plain"], medians["re-exec"])
+		added := medians[l.name] - medians["plain"]
+		fmt.Printf("%-24s adds %v, %.2f × the plain %v (re-exec of this program alone: %v, the helper alone: %v)\n",
+			l.name, added, float64(added)/float64(medians["plain"]), medians["plain"], medians["re-exec"], medians["helper"])
 	}
 }
 

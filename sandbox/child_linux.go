@@ -19,6 +19,7 @@ type faults struct {
 	ABI        int  // a kernel with an older Landlock; 0 is the kernel's own
 	NoOverlay  bool
 	NoSeccomp  bool
+	NoImage    bool // files in memory may not be executed: the helper is this program
 }
 
 // view is everything that the calls of one run are written from.
@@ -42,21 +43,14 @@ func (v *view) mounted() bool { return v.level == Namespaces || v.level == Mount
 // writeScript writes the calls of one run.
 func writeScript(v *view, path string) (*script, *stepError) {
 	s := &script{}
-	s.Reaper = !v.mounted()
-	s.Setup, s.Child = make([]stage.Op, 0, 192), make([]stage.Op, 0, 128)
+	s.Ops = make([]stage.Op, 0, 320)
 	s.Data = make([]byte, 0, 12<<10)
-	if v.mounted() {
-		if v.copy != "" {
-			s.begin("workspace copy")
-			v.copyTree = s.clone(v.copy, 0)
-			// Made before everything becomes read-only, so it stays writable.
-			s.setMount(v.copyTree, "", unix.AT_EMPTY_PATH, unix.MOUNT_ATTR_NOSUID, true)
-		}
-		s.isolate(v)
-	}
-	domain := s.landlock(v)
+	s.helper(v, path)
+	return s, s.err
+}
 
-	s.child = true
+// program writes what the process does that becomes the program.
+func (s *script) program(v *view, path string, domain arg) {
 	s.resetSignals()
 	s.begin("parent death")
 	s.call(unix.SYS_SETSID).Flags = mayFail
@@ -69,7 +63,7 @@ func writeScript(v *view, path string) (*script, *stepError) {
 	s.call(unix.SYS_CHDIR, s.text(v.dir))
 	s.limits(v)
 	s.begin("descriptors")
-	op := s.call(unix.SYS_CLOSE_RANGE, imm(3), imm(math.MaxUint32), imm(unix.CLOSE_RANGE_CLOEXEC))
+	op := s.call(unix.SYS_CLOSE_RANGE, imm(stage.FD), imm(math.MaxUint32), imm(unix.CLOSE_RANGE_CLOEXEC))
 	if v.level == None {
 		op.Flags = mayFail // before Linux 5.11
 	}
@@ -82,13 +76,12 @@ func writeScript(v *view, path string) (*script, *stepError) {
 	}
 	s.begin(execStep)
 	s.call(unix.SYS_EXECVE, s.text(path), s.texts(v.job.Argv), s.texts(v.env))
-	return s, s.err
 }
 
 const execStep = "exec"
 
-// resetSignals gives the program the default handling of every signal. The helper has blocked all
-// of them, because its own handlers must not run in the child.
+// resetSignals gives the program the default handling of every signal, whatever this program was
+// started with. A helper that is this program has blocked them, so that Go's handlers do not run.
 func (s *script) resetSignals() {
 	s.begin("signals")
 	byDefault := s.bytes(make([]byte, 32)) // struct sigaction

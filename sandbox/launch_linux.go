@@ -164,10 +164,10 @@ func (v *view) run(ctx context.Context, path string) (Result, error) {
 func (v *view) runLinked(ctx context.Context, path string, link *link) (Result, error) {
 	r := Result{ExitCode: -1, Level: v.level}
 	if auditArch == 0 {
-		return r, &setupError{v.level, "start", errArchitecture}
+		return r, &setupError{v.level, startStep, errArchitecture}
 	}
 	if v.faults.NoUserNS && v.mounted() {
-		return r, &setupError{v.level, "start", fmt.Errorf("clone: %w", unix.EPERM)}
+		return r, &setupError{v.level, startStep, fmt.Errorf("clone: %w", unix.EPERM)}
 	}
 	s, wrong := writeScript(v, path)
 	if wrong != nil {
@@ -177,22 +177,24 @@ func (v *view) runLinked(ctx context.Context, path string, link *link) (Result, 
 	if err != nil {
 		return r, fmt.Errorf("sandbox: %w", err)
 	}
+	program, err := helperProgram(v.faults)
+	if err != nil {
+		closeAll(theirs)
+		return r, &setupError{v.level, "helper", err}
+	}
 	link.exchange(s.Encode())
-	attr := v.helperAttr()
 	prepare := func(cmd *exec.Cmd) {
 		cmd.Dir, cmd.Env = "/", helperEnv
-		cmd.ExtraFiles = []*os.File{theirs} // becomes stage.FD
-		cmd.SysProcAttr = attr
+		cmd.ExtraFiles = append([]*os.File{theirs}, program.files...) // stage.FD and after it
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	}
 	var watch *watcher
 	started := func(cmd *exec.Cmd) { watch = v.watch(cmd.Process.Pid) }
-	state, stopped, err := v.job.supervise(ctx, selfExe, []string{stage.Name}, prepare, started, func(cmd *exec.Cmd) {
-		if v.mounted() {
-			_ = cmd.Process.Kill() // process 1 of its namespace: the kernel ends the others
-			return
+	state, stopped, err := v.job.supervise(ctx, program.path, []string{stage.Name}, prepare, started, func(cmd *exec.Cmd) {
+		if !v.mounted() {
+			killDescendants(cmd.Process.Pid)
 		}
-		killDescendants(cmd.Process.Pid)
-		link.hangUp() // what was orphaned in between is ended by the helper; after the drain it is killed itself
+		link.hangUp() // the helper ends what there is; after the drain it is killed itself
 	})
 	_ = theirs.Close()
 	limit := watch.stop()
@@ -206,80 +208,31 @@ func (v *view) runLinked(ctx context.Context, path string, link *link) (Result, 
 		return r.finish(stopped)
 	case limit != "":
 		return r, fmt.Errorf("sandbox: stopped: %s", limit)
-	case err != nil && state == nil: // namespaces refused, or no process to be had
-		if errno := syscall.Errno(0); errors.As(err, &errno) {
-			err = fmt.Errorf("clone: %w", errno)
-		}
-		return r, &setupError{v.level, "start", err}
+	case err != nil && state == nil: // no process to be had
+		return r, &setupError{v.level, startStep, err}
 	case err != nil:
 		return r, err
 	case !replied:
 		return r, &setupError{v.level, "helper", fmt.Errorf("it ended early: %s", state)}
 	case reply.Phase != stage.Ended:
-		step, errno := s.name(reply.Phase, reply.Index), syscall.Errno(reply.Errno)
-		if step == execStep {
-			return r, fmt.Errorf("sandbox: start %q: %w", v.job.Argv[0], errno)
-		}
-		return r, &setupError{v.level, step, errno}
+		return r, v.failed(s.name(reply.Index), syscall.Errno(reply.Errno))
 	}
 	r.setWaitStatus(syscall.WaitStatus(reply.Status))
+	if !state.Success() {
+		return r, fmt.Errorf("sandbox: %q has ended, but processes that it left behind may still run: the helper: %s", v.job.Argv[0], state)
+	}
 	return r, nil
 }
 
-// selfExe is this very program, also when its file was replaced or removed.
-const selfExe = "/proc/self/exe"
-
-// helperEnv keeps the helper small: it needs one thread and never collects.
-var helperEnv = []string{"GOGC=off", "GOMAXPROCS=1", "GOTRACEBACK=none", "GODEBUG=asyncpreemptoff=1"}
-
-// helperAttr are the attributes of the helper's process: for the levels with namespaces, all rights
-// inside them and the same user and group numbers as outside.
-func (v *view) helperAttr() *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{Setsid: true}
-	if !v.mounted() {
-		return attr
+// failed says why the program was not executed.
+func (v *view) failed(step string, errno syscall.Errno) error {
+	if step == execStep {
+		return fmt.Errorf("sandbox: start %q: %w", v.job.Argv[0], errno)
 	}
-	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC |
-		unix.CLONE_NEWNET | unix.CLONE_NEWUTS
-	attr.UidMappings = idMappings("/proc/self/uid_map", os.Geteuid())
-	attr.GidMappings = idMappings("/proc/self/gid_map", os.Getegid())
-	attr.GidMappingsEnableSetgroups = os.Geteuid() == 0
-	if os.Geteuid() != 0 {
-		attr.AmbientCaps = helperCaps
+	if step, what, ok := strings.Cut(step, ": "); ok {
+		return &setupError{v.level, step, fmt.Errorf("%s: %w", what, errno)}
 	}
-	return attr
-}
-
-// helperCaps are what the helper of an ordinary user needs in its own namespaces: to mount, to bound
-// the child's rights and to switch the loopback on; and for an overlay, which works with the rights
-// of who mounted it, those over the user's own files.
-var helperCaps = []uintptr{
-	unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN,
-	unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH, unix.CAP_FOWNER, unix.CAP_CHOWN, unix.CAP_MKNOD,
-}
-
-// idMappings maps every number to itself: for root all that there are, so that files keep their
-// owners, for others their own, which is all they may.
-func idMappings(file string, own int) []syscall.SysProcIDMap {
-	single := []syscall.SysProcIDMap{{ContainerID: own, HostID: own, Size: 1}}
-	if os.Geteuid() != 0 {
-		return single
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return single
-	}
-	var all []syscall.SysProcIDMap
-	for line := range strings.Lines(string(text)) {
-		var inside, outside, size int
-		if n, _ := fmt.Sscan(line, &inside, &outside, &size); n == 3 {
-			all = append(all, syscall.SysProcIDMap{ContainerID: inside, HostID: inside, Size: size})
-		}
-	}
-	if len(all) == 0 {
-		return single
-	}
-	return all
+	return &setupError{v.level, step, errno}
 }
 
 // removeAll removes a private directory, also where the program took its own permissions away.

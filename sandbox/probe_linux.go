@@ -178,7 +178,7 @@ func (e *engine) attack(ctx context.Context, level Level) ([]Step, bool) {
 // explain adds what a reader can do about the commonest reasons.
 func explain(name string, err error) string {
 	text := err.Error()
-	if name == "start" && (errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EACCES)) {
+	if name == startStep && (errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EACCES)) {
 		text += " (user namespaces are refused: in a container, or by user.max_user_namespaces, kernel.unprivileged_userns_clone or AppArmor)"
 	}
 	return text
@@ -229,7 +229,7 @@ func (e *engine) breakOut(ctx context.Context, level Level, r Report, write bool
 	}
 	var out bytes.Buffer
 	spec := Spec{
-		Argv: []string{selfExe, string(arg)}, Dir: t.Workspace, Env: []string{}, Hidden: []string{t.Secret},
+		Argv: []string{selfInHelper, string(arg)}, Dir: t.Workspace, Env: []string{}, Hidden: []string{t.Secret},
 		Stdout: &out, Limits: Limits{Timeout: probeTimeout},
 	}
 	if write {
@@ -240,7 +240,7 @@ func (e *engine) breakOut(ctx context.Context, level Level, r Report, write bool
 		return nil, err
 	}
 	j.Argv[0] = breakoutName
-	j.program = selfExe
+	j.program = selfInHelper
 	result, err := j.runHelped(ctx, level, r, e.faults)
 	if err != nil {
 		return nil, err

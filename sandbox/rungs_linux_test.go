@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,6 +40,8 @@ func TestRungs(t *testing.T) {
 		{"old /proc", faults{NoProc: true}, Namespaces, true, ""},
 		{"old /proc without Landlock", faults{NoProc: true, NoLandlock: true}, None, false, "namespaces: landlock: "},
 		{"no overlay", faults{NoOverlay: true}, Namespaces, false, "namespaces: overlay: overlay: no such device"},
+		{"no programs in memory", faults{NoImage: true}, Namespaces, true, ""},
+		{"no programs in memory, user namespaces refused", faults{NoImage: true, NoUserNS: true}, Landlock, false, "namespaces: start: clone: "},
 		{"no seccomp", faults{NoSeccomp: true}, None, false, "namespaces: seccomp: invalid argument"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,14 +121,45 @@ func TestRefusedForReal(t *testing.T) {
 	}
 }
 
+// TestImageRefusedForReal has the kernel refuse to execute files in memory, by the setting that
+// administrators make.
+func TestImageRefusedForReal(t *testing.T) {
+	backends(t)
+	if os.Geteuid() != 0 {
+		t.Skip("the setting is made by root, in a pid namespace of its own")
+	}
+	cmd := exec.Command("unshare", "--pid", "--fork", "--mount-proc", "bash", "-c",
+		`echo 2 > /proc/sys/vm/memfd_noexec && exec "$0" -test.run '^TestPrintReport$'`, selfTest(t))
+	cmd.Env = append(os.Environ(), printReport+"=1")
+	out, err := cmd.CombinedOutput()
+	if bytes.Contains(out, []byte("memfd_noexec: No such file")) {
+		t.Skip("a kernel without the setting, before Linux 6.3")
+	}
+	lines := strings.Split(string(out), "\n")
+	if err != nil || len(lines) < 2 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var r Report
+	must(t, json.Unmarshal([]byte(lines[0]), &r))
+	if want := std.probe(t.Context()); r.Level != want.Level || r.Overlay != want.Overlay {
+		t.Errorf("the report is %s, %q; want %s", r, r.Why(), want)
+	}
+	if lines[1] != selfExe {
+		t.Errorf("the helper is %q", lines[1])
+	}
+}
+
 const printReport = "SANDBOX_PRINT_REPORT"
 
-// TestPrintReport is the other half of TestRefusedForReal.
+// TestPrintReport is the other half of the tests for real.
 func TestPrintReport(t *testing.T) {
 	if os.Getenv(printReport) == "" {
-		t.Skip("only run by TestRefusedForReal")
+		t.Skip("only run by the tests for real")
 	}
 	must(t, json.NewEncoder(os.Stdout).Encode(Probe(t.Context())))
+	helper, err := helperProgram(faults{})
+	must(t, err)
+	fmt.Println(helper.path)
 }
 
 func selfTest(t *testing.T) string {

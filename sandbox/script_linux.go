@@ -12,13 +12,11 @@ import (
 )
 
 // script is the list of system calls that make one view, in the making. Package stage performs it
-// in the helper: first what changes the helper's namespaces, then, in the child, what gives the
-// rights up and executes the program.
+// in the helper, from the first operation on; forked and spawned processes go on at later ones.
 type script struct {
 	stage.Script
-	steps [2][]string // names of the operations of setup and child
+	steps []string // names of the operations
 	slots uint16
-	child bool // operations are added to the child's list
 	step  string
 	err   *stepError // the first one; a path with a NUL, or too many slots
 }
@@ -45,34 +43,53 @@ type stepError struct {
 // begin names the step that the following calls belong to.
 func (s *script) begin(step string) { s.step = step }
 
-// call adds a call that must succeed, and returns its operation for flags.
+// call adds a call that must succeed, and returns its operation for flags. The pointer is good
+// until the next one is added.
 func (s *script) call(nr uintptr, args ...arg) *stage.Op {
 	op := stage.Op{NR: uint32(nr)}
 	for i, a := range args {
 		op.Kind[i], op.Arg[i] = a.kind, a.value
 	}
-	list, names := &s.Setup, &s.steps[0]
-	if s.child {
-		list, names = &s.Child, &s.steps[1]
+	s.steps = append(s.steps, s.step)
+	s.Ops = append(s.Ops, op)
+	return &s.Ops[len(s.Ops)-1]
+}
+
+// fork adds a call that starts a process, which goes on where [script.land] says.
+func (s *script) fork(flags uintptr) (pid arg, land int) {
+	land = len(s.Ops)
+	_, pid = s.open(stage.Fork, imm(flags), imm(0))
+	return pid, land
+}
+
+// spawn is like fork for a process that shares the memory until it has executed a program.
+func (s *script) spawn() (pid arg, land int) {
+	land = len(s.Ops)
+	_, pid = s.open(stage.Spawn, imm(0))
+	return pid, land
+}
+
+// land has the process that the operation at started go on with what is added next.
+func (s *script) land(at int) {
+	op := &s.Ops[at]
+	target := 0
+	if op.NR == stage.Fork {
+		target = 1
 	}
-	*names = append(*names, s.step)
-	*list = append(*list, op)
-	return &(*list)[len(*list)-1]
+	op.Arg[target] = uint64(len(s.Ops))
 }
 
 // open adds a call whose result, a descriptor, later ones use.
 func (s *script) open(nr uintptr, args ...arg) (*stage.Op, arg) {
 	s.slots++
-	if s.slots > maxSlots {
-		s.fail(fmt.Errorf("more than %d descriptors", maxSlots))
+	if s.slots > stage.MaxSlots {
+		s.fail(fmt.Errorf("more than %d descriptors", stage.MaxSlots))
 		s.slots = 1
 	}
 	op := s.call(nr, args...)
 	op.Store = s.slots
 	return op, arg{stage.Slot, uint64(s.slots)}
 }
-
-const maxSlots = 255
 
 // reuse gives the slots from mark on free again, when what they held is closed.
 func (s *script) reuse(mark uint16) { s.slots = mark }
@@ -132,26 +149,20 @@ func object[T any](s *script, v T) arg {
 }
 
 // patch writes the descriptor in a slot into the data, 32 bits wide.
-func (s *script) patch(at uint64, fd arg) {
-	s.call(stage.Patch, imm(fd.value), imm(at))
-}
+func (s *script) patch(at uint64, fd arg) { s.call(stage.Patch, fd, arg{stage.Data, at}) }
 
 // optional runs add, whose first call may fail: then the rest of it is passed over.
 func (s *script) optional(flags uint16, add func()) {
-	first := len(s.Setup)
+	first := len(s.Ops)
 	add()
-	s.Setup[first].Flags |= flags
-	s.Setup[first].Skip = uint16(len(s.Setup) - first - 1)
+	s.Ops[first].Flags |= flags
+	s.Ops[first].Skip = uint16(len(s.Ops) - first - 1)
 }
 
 // name tells which step an operation belongs to.
-func (s *script) name(phase, index uint32) string {
-	names := s.steps[0]
-	if phase == stage.ChildFailed {
-		names = s.steps[1]
+func (s *script) name(index uint32) string {
+	if int(index) < len(s.steps) {
+		return s.steps[index]
 	}
-	if int(index) < len(names) {
-		return names[index]
-	}
-	return "fork"
+	return "helper"
 }

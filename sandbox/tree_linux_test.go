@@ -18,12 +18,14 @@ import (
 // the machine sees it, which inside a pid namespace only the parent can tell.
 const daemon = `(setsid bash -c 'echo up; exec sleep 4321' &) ; (setsid setsid sleep 4321 &) ; sleep 0.1`
 
-// everywhere are all views at all levels of this machine.
+// everywhere are all views at all levels of this machine, by either helper.
 func everywhere(t *testing.T, run func(t *testing.T, e *engine, view View)) {
 	t.Helper()
-	levels := map[string]*engine{"none": {faults: faults{NoUserNS: true, NoLandlock: true}}}
+	none := &engine{faults: faults{NoUserNS: true, NoLandlock: true}}
+	levels := map[string]*engine{"none": none, "none re-executed": reExecuted(none)}
 	for level, e := range backends(t) {
 		levels[level.String()] = e
+		levels[level.String()+" re-executed"] = reExecuted(e)
 	}
 	for name, e := range levels {
 		for _, view := range []View{ReadOnly, Scratch, Workspace, Full} {

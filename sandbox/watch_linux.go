@@ -56,7 +56,11 @@ func (w *watcher) stop() string {
 func (v *view) broken(helper int, bytes, processes bool) string {
 	limits := v.job.Limits
 	if processes {
-		if n := len(descendants(helper)); n > limits.Processes {
+		n := len(descendants(helper))
+		if v.mounted() {
+			n-- // process 1 is the helper's
+		}
+		if n > limits.Processes {
 			return fmt.Sprintf("%d processes, more than the limit of %d", n, limits.Processes)
 		}
 	}

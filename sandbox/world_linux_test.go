@@ -295,3 +295,10 @@ func backends(t *testing.T) map[Level]*engine {
 	}
 	return all
 }
+
+// reExecuted is e with this program as the helper, as where files in memory may not be executed.
+func reExecuted(e *engine) *engine {
+	f := e.faults
+	f.NoImage = true
+	return &engine{faults: f}
+}

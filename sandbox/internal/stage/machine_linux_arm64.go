@@ -1,0 +1,3 @@
+package stage
+
+const machine = 183 // EM_AARCH64
