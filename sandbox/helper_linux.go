@@ -16,6 +16,8 @@ import (
 func (s *script) helper(v *view, path string) {
 	s.begin("helper")
 	s.call(unix.SYS_PRCTL, imm(unix.PR_SET_NAME), s.text(helperName))
+	// Ignored, as it may be in the program that uses this package, it leaves no status to wait for.
+	s.call(unix.SYS_RT_SIGACTION, imm(int(unix.SIGCHLD)), s.bytes(make([]byte, 32)), imm(0), imm(8))
 	if v.mounted() {
 		s.namespaces(v, path)
 	} else {

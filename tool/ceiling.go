@@ -245,8 +245,11 @@ func (g *Gate) inScratch(p *permit, e Shell, v shellsafe.Verdict) bool {
 	if v != shellsafe.Contained && !asked || !p.state.ReadOnly() && !e.Scratch {
 		return false
 	}
-	return g.cfg.Evidence != EvidenceOff && g.cfg.Sandbox != SandboxOff && g.cfg.Level().Enforces()
+	return g.cfg.Evidence != EvidenceOff && g.Walled()
 }
+
+// Walled says whether commands run behind a wall of the kernel while planning. It may have to try.
+func (g *Gate) Walled() bool { return g.cfg.Sandbox != SandboxOff && g.cfg.Level().Enforces() }
 
 // noScratch says why a command that asked for the throw-away view cannot have it.
 func (g *Gate) noScratch(p *permit, res shellsafe.Result) *Refusal {

@@ -51,7 +51,7 @@ func (g *Grant) Shell(ctx context.Context, out Output) (Ran, error) {
 	env := sandbox.CleanEnv(os.Environ())
 	if g.p.view == viewReadOnly {
 		// Without a wall nothing may be written, not even what git remembers of the files' times.
-		strict := g.p.state.ReadOnly() && (cfg.Sandbox == SandboxOff || !cfg.Level().Enforces())
+		strict := g.p.state.ReadOnly() && !g.p.gate.Walled()
 		if g.p.state.ReadOnly() {
 			// A go.mod names a toolchain, and modules, which go would fetch.
 			env = append(env, "GOTOOLCHAIN=local", "GOPROXY=off")

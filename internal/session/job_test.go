@@ -3,12 +3,16 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/planmode-dev/planmode/internal/tools"
 	"github.com/planmode-dev/planmode/llm"
 	"github.com/planmode-dev/planmode/plan"
+	"github.com/planmode-dev/planmode/sandbox"
+	"github.com/planmode-dev/planmode/tool"
 )
 
 // paused is a model that stops before its answer until it is let go, and meanwhile the test acts.
@@ -191,6 +195,43 @@ func TestCompactionFailsBeforeApproval(t *testing.T) {
 		if w := last[Warned](r); w.Code != "compaction_failed" || !strings.Contains(w.Text, "too busy") {
 			t.Errorf("pending %v: %+v", pending, w)
 		}
+	}
+}
+
+// Where the kernel gives no wall, the user is told, once, when the first command is judged while
+// planning.
+func TestNoWall(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		sandbox tool.SandboxPolicy
+		level   sandbox.Level
+		command string
+		want    int
+	}{
+		{"read", tool.SandboxPrefer, sandbox.None, "true", 1},
+		{"refused", tool.SandboxPrefer, sandbox.Mounts, "touch x", 1},
+		{"a wall", tool.SandboxPrefer, sandbox.Landlock, "true", 0},
+		{"required", tool.SandboxRequire, sandbox.None, "true", 0},
+		{"off", tool.SandboxOff, sandbox.None, "true", 0},
+		{"no command", tool.SandboxPrefer, sandbox.None, "", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			call := "look"
+			if tt.command != "" {
+				call = fmt.Sprintf(`bash {"command": %q}`, tt.command)
+			}
+			r := newRig(t, script(calls("1", call), calls("2", call), says("done")), func(c *Config) {
+				if err := c.Registry.Register(tools.Bash(tools.Options{})); err != nil {
+					t.Fatal(err)
+				}
+				c.Gate.Sandbox, c.Gate.Level = tt.sandbox, func() sandbox.Level { return tt.level }
+			})
+			r.do(Prompt{Text: "go"})
+			warned := all[Warned](r)
+			if len(warned) != tt.want || tt.want > 0 && warned[0].Code != "no_kernel_wall" {
+				t.Errorf("%+v", warned)
+			}
+		})
 	}
 }
 

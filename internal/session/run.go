@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -267,11 +268,35 @@ func (k *sink) Answered(r llm.Response) error {
 }
 
 func (k *sink) Refused(c tool.Call, r tool.Refusal) error {
+	k.s.tellOfWall(c.Tool)
 	return k.s.append("host", CallRefused{Call: recordable(c), Refusal: r})
 }
 
 func (k *sink) Allowed(c tool.Call) error {
+	k.s.tellOfWall(c.Tool)
 	return k.s.append("host", CallAllowed{CallID: c.ID, Tool: c.Tool})
+}
+
+// tellOfWall warns the user, when the first command is judged while planning, that no wall of the
+// kernel stands behind the judgement. Where the user required one the refusal says it, and where the
+// user switched it off it is no news.
+func (s *Session) tellOfWall(toolName string) {
+	if s.cfg.Gate.Sandbox != tool.SandboxPrefer || !s.pm.State().ReadOnly() {
+		return
+	}
+	t, ok := s.cfg.Registry.Get(toolName)
+	isShell := func(e tool.Effect) bool { _, ok := e.(tool.Shell); return ok }
+	if !ok || !slices.ContainsFunc(t.Spec().Kinds, isShell) {
+		return
+	}
+	s.mu.Lock()
+	told := s.wallTold
+	s.wallTold = true
+	s.mu.Unlock()
+	if !told && !s.pm.Gate().Walled() {
+		s.warn("no_kernel_wall", "this machine gives no wall of the kernel: while planning, only commands run that are proven "+
+			"to read, and nothing can be tried in a throw-away view; planmode doctor says why")
+	}
 }
 
 func (k *sink) Progress(callID, text string) {

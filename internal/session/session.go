@@ -77,6 +77,7 @@ type Session struct {
 	pending  plan.UserEvent // to be applied when the turn has settled
 	due      bool           // an approval waits for its execution to begin
 	notice   bool           // the next request carries the notice that plan mode was left
+	wallTold bool           // the user knows that there is no wall of the kernel
 	replying map[string]chan reply
 	closed   bool
 }
