@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,31 @@ func TestTimeoutEverywhere(t *testing.T) {
 		}
 		gone(t, tag)
 	})
+}
+
+// TestNoEnder has nothing to end orphans with: that the program has ended is not the whole truth then.
+func TestNoEnder(t *testing.T) {
+	self := openSelf
+	defer func() { openSelf = self }()
+	openSelf = func() (*os.File, error) { return os.Open(os.DevNull) }
+	e := &engine{faults: faults{NoUserNS: true, NoLandlock: true}}
+	tag, env := tagged(t)
+	for script, want := range map[string]string{
+		"true":          "",
+		"exit 3":        "",
+		"sleep 4321 & ": "left behind may still run",
+	} {
+		_, err := e.run(t.Context(), Spec{Argv: []string{"bash", "-c", script}, Dir: t.TempDir(), Env: env, View: Full})
+		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) {
+			t.Errorf("%q: %v", script, err)
+		}
+	}
+	for _, pid := range sleepers(t, tag) {
+		n, err := strconv.Atoi(pid)
+		must(t, err)
+		must(t, unix.Kill(n, unix.SIGKILL))
+	}
+	gone(t, tag)
 }
 
 // TestInheritedPipe has the program hand its output to a process that outlives it.

@@ -8,14 +8,14 @@ import (
 )
 
 func init() {
-	switch {
-	case named(Name):
+	switch argv0() {
+	case Name:
 		// Go's handlers must not run in the processes that the script starts; the script unblocks.
 		const setMask = 2
 		all := ^uint64(0)
 		_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&all)), 0, 8, 0, 0)
 		interpret()
-	case named(Ender):
+	case Ender:
 		const dumpable = 4 // PR_SET_DUMPABLE
 		_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, dumpable, 0, 0)
 		endChildren()
@@ -31,20 +31,27 @@ func code() *[codeMax]byte
 
 const codeMax = 4096
 
-// codeEnd cannot be an instruction: it marks the end of the interpreter.
+// codeEnd stands behind the last instruction of the interpreter.
 const codeEnd = "planmode-code-en"
 
-// named reports whether argv[0] is name. Package os, which would know, is not initialized yet.
-func named(name string) bool {
+// argv0 returns argv[0] when it is as long as ours. Package os, which would know it, is not
+// initialized yet.
+func argv0() string {
 	fd, err := syscall.Open("/proc/self/cmdline", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
-		return false
+		return ""
 	}
-	var head [len(Name) + 1]byte // which is as long as Ender
+	var head [len(Name) + 1]byte // Ender is as long
 	n, _ := syscall.Read(fd, head[:])
 	_ = syscall.Close(fd)
-	return n == len(head) && string(head[:]) == name+"\x00"
+	if n < len(head) || head[len(Name)] != 0 {
+		return ""
+	}
+	return string(head[:len(Name)])
 }
+
+var _ [len(Name) - len(Ender)]byte
+var _ [len(Ender) - len(Name)]byte
 
 func exit(code uintptr) {
 	for {
