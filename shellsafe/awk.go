@@ -36,6 +36,7 @@ func judgeAwk(a *analyzer, c *call) {
 
 func checkAwk(a *analyzer, c *call) {
 	var texts []word
+	files := c.operands
 	for _, o := range c.opts {
 		if (o.name == "-e" || o.name == "--source") && o.has {
 			texts = append(texts, o.value)
@@ -45,7 +46,13 @@ func checkAwk(a *analyzer, c *call) {
 		if len(c.operands) == 0 {
 			return
 		}
-		texts = c.operands[:1]
+		texts, files = files[:1], files[1:]
+	}
+	for _, w := range files {
+		if cannotBe(w)&device == 0 && !(w.lit && !strings.HasPrefix(w.text, awkNetwork)) {
+			a.awkConnects(c, w)
+			return
+		}
 	}
 	for _, w := range texts {
 		alternatives := a.programTexts(w)
@@ -61,6 +68,18 @@ func checkAwk(a *analyzer, c *call) {
 			}
 		}
 	}
+}
+
+// awkNetwork is what the names start with that gawk opens connections for, wherever it takes a file.
+const awkNetwork = "/inet"
+
+func (a *analyzer) awkConnects(c *call, w word) {
+	if strings.HasPrefix(w.text, awkNetwork) {
+		a.reportWord(Network, w, c.path, "gawk opens a connection for "+quote(a.wordText(w)), "name a file")
+		return
+	}
+	a.reportWord(Contained, w, c.path, quote(a.wordText(w))+" may be a name below /inet, for which gawk opens a connection",
+		"write `./` in front of a file's name")
 }
 
 // awkProgram judges a program. As with sed, a slash within a bracket expression may or may not end a
@@ -97,6 +116,7 @@ type awkScanner struct {
 	word    string // text of the last word
 	parens  []bool // open parentheses: does a statement follow the closing one?
 	printed int    // depth of parentheses at the last print, plus one; 0 outside a print
+	getline bool   // a getline stands in the statement: `<` may name its file
 }
 
 type awkToken uint8
@@ -136,7 +156,7 @@ func (sc *awkScanner) run() (Verdict, string) {
 			// A newline after `,`, `&&` and the like continues the statement, but then no redirection
 			// can have been complete, and what follows is still looked at as part of a print.
 			if c != '\n' || sc.prev != awkOperator {
-				sc.printed = 0
+				sc.printed, sc.getline = 0, false
 			}
 			sc.prev = awkStart
 			sc.i++
@@ -222,10 +242,50 @@ func (sc *awkScanner) ident() (Verdict, string) {
 		if rest := strings.TrimLeft(sc.s[sc.i:], " \t"); strings.HasPrefix(rest, "/") {
 			return sc.fault("`getline` before a slash")
 		}
+		sc.getline = true
+	case "SYMTAB":
+		return Contained, "may change any variable by its name"
+	case "ARGV":
+		if !sc.onlyCompared(start) {
+			return Contained, "may change the list of files, for some names of which gawk opens connections"
+		}
 	}
 	sc.prev = awkOperand
 	if awkKeywords[sc.word] {
 		sc.prev = awkOperator
+	}
+	return Read, ""
+}
+
+// onlyCompared reports whether the element of ARGV at start is compared for equality, and so not changed.
+func (sc *awkScanner) onlyCompared(start int) bool {
+	before := strings.TrimRight(sc.s[:start], " \t")
+	index, after, ok := strings.Cut(sc.s[sc.i:], "]")
+	if !ok || !strings.HasPrefix(index, "[") || strings.ContainsAny(index[1:], "[=") {
+		return false
+	}
+	after = strings.TrimLeft(after, " \t")
+	compares := func(s string) bool { return s == "==" || s == "!=" }
+	if len(after) >= 2 && compares(after[:2]) {
+		return true
+	}
+	return len(before) >= 2 && compares(before[len(before)-2:]) && (after == "" || strings.IndexByte("){;}&|,\n", after[0]) >= 0)
+}
+
+// input judges what follows a `<` behind getline: the name of a file, or a number to compare with.
+func (sc *awkScanner) input() (Verdict, string) {
+	rest := strings.TrimLeft(sc.s[sc.i+1:], " \t")
+	switch {
+	case rest != "" && rest[0] >= '0' && rest[0] <= '9':
+		return Read, ""
+	case !strings.HasPrefix(rest, `"`):
+		return Contained, "reads a file whose name is not known; for some gawk opens a connection"
+	case strings.HasPrefix(rest, `"`+awkNetwork):
+		return Network, "opens a connection"
+	}
+	name, _, _ := strings.Cut(rest[1:], `"`)
+	if strings.Contains(name, `\`) {
+		return Contained, "reads a file whose name is not known; for some gawk opens a connection"
 	}
 	return Read, ""
 }
@@ -259,6 +319,13 @@ func (sc *awkScanner) operator() (Verdict, string) {
 		}
 	case ']':
 		sc.prev = awkOperand
+	case '<':
+		if sc.getline && !strings.HasPrefix(rest, "<=") {
+			if v, why := sc.input(); why != "" {
+				return v, why
+			}
+		}
+		sc.prev = awkOperator
 	case '+', '-':
 		if strings.HasPrefix(rest, "++") || strings.HasPrefix(rest, "--") {
 			sc.i += 2
@@ -269,7 +336,7 @@ func (sc *awkScanner) operator() (Verdict, string) {
 			return Read, ""
 		}
 		sc.prev = awkOperator
-	case '$', '!', '~', '*', '%', '^', '<', '=', '&', '?', ':', ',', '[', '/':
+	case '$', '!', '~', '*', '%', '^', '=', '&', '?', ':', ',', '[', '/':
 		sc.prev = awkOperator
 	default:
 		return sc.fault("an unknown character")

@@ -13,10 +13,13 @@ func feedValue(a *analyzer, c *call) value {
 	if d, ok := c.opt("-d"); ok && !null {
 		null = d.value.lit && (d.value.text == `\0` || d.value.text == "")
 	}
-	if !null || c.io.feed == nil {
+	switch {
+	case c.io.feed == nil:
 		return value{}
+	case null:
+		return a.lines(c.io.feed, true)
 	}
-	return a.lines(c.io.feed, true)
+	return value{not: a.lines(c.io.feed, false).not & (doubled | devices)} // lines are split at blanks
 }
 
 // lines says what is known of each line (or NUL-ended record) that a statement prints. A name that
@@ -51,7 +54,7 @@ func (a *analyzer) lines(s *syntax.Stmt, null bool) value {
 			return value{}
 		}
 	}
-	return value{rel: true}
+	return value{not: fromListing}
 }
 
 // relativePattern accepts an unquoted pattern such as *.go.
@@ -88,7 +91,7 @@ func listsNames(c *syntax.CallExpr) bool {
 }
 
 func (a *analyzer) findLines(c *syntax.CallExpr, null bool) value {
-	rel, print0, roots := true, false, 0
+	not, print0, roots := file, false, 0
 	for i, arg := range c.Args[1:] {
 		lit, ok := oneArgument(arg)
 		switch {
@@ -103,10 +106,10 @@ func (a *analyzer) findLines(c *syntax.CallExpr, null bool) value {
 			return value{}
 		case roots == i && !strings.HasPrefix(lit, "-") && lit != "(" && lit != "!":
 			roots++
-			rel = rel && !strings.HasPrefix(lit, "/dev") && lit != "/"
+			not &= below(word{text: lit, lit: true})
 		}
 	}
-	return value{nodash: null && print0, rel: rel}
+	return value{nodash: null && print0, not: not}
 }
 
 // feeds notes for every read in a statement what its standard input is.

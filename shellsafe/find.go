@@ -28,14 +28,14 @@ var findRuns = map[string]bool{"-exec": true, "-execdir": true, "-ok": true, "-o
 
 func judgeFind(a *analyzer, c *call) {
 	nodash := true // every starting point is known not to look like an option
-	rel := true    // and not to lie in /dev
+	not := file    // and what none of them is
 	for i := 0; i < len(c.words); i++ {
 		w := c.words[i]
 		if !w.lit {
 			if !a.findWord(c, w) {
 				return
 			}
-			rel = rel && offDev(w)
+			not &= cannotBe(w)
 			continue
 		}
 		s := w.text
@@ -54,12 +54,12 @@ func judgeFind(a *analyzer, c *call) {
 			a.reportWord(Write, w, c.path, "`find -delete` deletes what it finds", "drop -delete: the names are printed")
 			return
 		case findRuns[s]:
-			i = a.findExec(c, i, word{nodash: nodash, rel: rel})
+			i = a.findExec(c, i, word{nodash: nodash, not: not})
 			if i < 0 {
 				return
 			}
 		case s == "-files0-from":
-			nodash, rel = false, false
+			nodash, not = false, 0
 			i++
 		case findWrites[s] > 0:
 			if i+1 >= len(c.words) || !c.words[i+1].lit || !sinks[c.words[i+1].text] {
@@ -71,7 +71,7 @@ func judgeFind(a *analyzer, c *call) {
 			a.reportWord(Contained, w, c.path, quote(s)+" is not known to be a read-only action of `find`", "")
 			return
 		default:
-			rel = rel && offDev(w) && s != "/"
+			not &= below(w)
 		}
 	}
 }
@@ -118,7 +118,10 @@ func (a *analyzer) findExec(c *call, i int, found word) int {
 			before, _, _ := strings.Cut(w.text, "{}")
 			_, after, _ := strings.Cut(w.text, "{}")
 			w.lit, w.text, w.suffix = false, before, after
-			w.nodash, w.rel = before == "" && found.nodash, before == "" && found.rel
+			w.nodash, w.not = false, 0
+			if before == "" {
+				w.nodash, w.not = found.nodash, found.not
+			}
 			w.src = nil
 		}
 		inner = append(inner, w)

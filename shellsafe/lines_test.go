@@ -111,6 +111,50 @@ func TestReadersThatRun(t *testing.T) {
 	}
 }
 
+// TestReadersThatFetch are programs that open a connection for the name of a file, or ask a name server
+// for a name that the line gives.
+func TestReadersThatFetch(t *testing.T) {
+	for line, want := range map[string]Verdict{
+		"awk 1 /inet/tcp/0/h/80": Network, "awk 1 /inet6/tcp/0/h/80": Network, "awk 1 f /inet/tcp/0/$x/80": Network, "awk -e 1 /inet/udp/0/h/1": Network,
+		"awk 1 $x": Contained, `awk 1 "$x"`: Contained, `awk 1 "/$x"`: Contained, `awk 1 /in*`: Contained, `awk 1 "./$x"`: Read, "awk 1 *": Read, "awk 1 /dev/stdin": Read,
+		`for f in *; do awk 1 "$f"; done`: Read, `for f in /inet/tcp/0/h/1 g; do awk 1 "$f"; done`: Contained, "find . | xargs awk 1": Read, "cat l | xargs awk 1": Contained,
+		"find . -exec awk 1 {} +": Read, "find / -exec awk 1 {} +": Contained, `find /inet -exec awk 1 {} \;`: Contained,
+		`x="a /inet/tcp/0/h/1"; awk 1 $x`: Contained, `for x in "a /inet/tcp/0/h/1" b; do awk 1 $x; done`: Contained, `awk 1 ./a$x`: Contained, `for f in $(ls); do awk 1 $f; done`: Read,
+		`for f in $(find . -name x); do awk 1 $f; done`: Read, `for f in $(find / -name x); do awk 1 $f; done`: Contained,
+		`awk '{getline x < "/inet/tcp/0/h/80"}'`: Network, `awk '{getline < $1}'`: Contained, `awk '{getline x < f}' f=/inet`: Contained, `awk 'BEGIN{getline < ("/in" "et/tcp/0/h/1")}'`: Contained,
+		`awk 'BEGIN{while ((getline x < "f") > 0) print x}'`: Read, `awk 'BEGIN{getline x < "/in\145t/tcp/0/h/1"}'`: Contained, `awk 'BEGIN{getline x <` + "\n" + `f}'`: Contained,
+		`awk 'BEGIN{getline; if (a < b) print}'`: Read, `awk '{ if ($1 < x) print }'`: Read, `awk 'BEGIN{while (getline < "f" > 0) n++}'`: Read,
+		`awk 'BEGIN{ARGV[1]="/inet/tcp/0/h/1"} 1' x`: Contained, `awk 'BEGIN{split("a b", ARGV)}' x`: Contained, `awk 'FILENAME==ARGV[1]{n++}' a b`: Read, `awk 'ARGV[1] == FILENAME' a b`: Read,
+		`awk '{ x == ARGV[1] = "y" }'`: Contained, `awk '{ x == ARGV[1]++ }'`: Contained, `awk 'BEGIN{SYMTAB["ARGV"][1]="x"}'`: Contained, `awk 'BEGIN{f(ARGV)}'`: Contained, `awk 'BEGIN{for (ARGV[1] in a) ;}'`: Contained,
+
+		"openssl x509 -in http://h/x -noout": Network, "openssl crl -in HTTP://h/x": Network, `openssl x509 -in "$f"`: Contained, `openssl x509 -in "./$f"`: Read, `openssl x509 -in "ht$f"`: Contained,
+		"openssl x509 -in cert.pem -noout": Read, "openssl x509 -in a:b": Read, `for f in *.pem; do openssl x509 -in "$f"; done`: Read, `for f in h*//*; do openssl x509 -in "$f"; done`: Contained,
+		"gron http://h": Network, "gron f": Read, "gron ./*": Read, `for u in http://h b; do gron "$u"; done`: Contained, `u="./a http://h"; gron $u`: Contained, `gron "./$u"`: Read, `gron ./$u`: Contained,
+		"find . -print0 | xargs -0 gron": Read, "ls | xargs -I{} openssl x509 -in {}": Read, "echo http://h | xargs openssl x509 -in": Contained, "find http://h | xargs -I{} openssl x509 -in {}": Contained,
+		"xmllint http://h/x": Network, "xmllint --noout x.xml": Read, `xmllint --xpath "$q" x.xml`: Read, `xmllint "$f"`: Contained, "xml sel -N x=http://h -t -v //x f": Read, "xml sel -t -v //a http://h": Network,
+		"javap -c http://h/A.class": Network, "javap jar:http://h/a.jar!/A": Network, "javap java.lang.String": Read, "pdfinfo http://h/x": Network, "pdfinfo x.pdf": Read,
+
+		"tar tf h:x": Network, `tar tf "$f"`: Contained, `tar tf "h$f"`: Contained, "tar tf *.tar": Contained, "tar tf ./*.tar": Read, `for f in h:x b; do tar tf "$f"; done`: Contained, `for f in *; do tar tf "$f"; done`: Contained,
+		`for f in ./*; do tar tf "$f"; done`: Read, `for f in ./*; do tar tf $f; done`: Contained, "find . -exec tar tf {} +": Read, `find h: -exec tar tf {} \;`: Contained, `ls | while read -r f; do tar tf "$f"; done`: Contained,
+		`find . | while read -r f; do tar tf "$f"; done`: Read, `tar tf "$HOME/x.tar"`: Read, `tar tf "$PWD/x.tar"`: Read, "tar tf $f --force-local": Contained, `tar tf "$f" --force-local`: Read,
+
+		"arp -a": Read, "arp 10.0.0.1": Read, "arp fe80::1": Read, "arp h": Network, `arp "$x"`: Contained,
+		"ss -tulpn": Read, "ss dst h": Network, "ss -t 'dst h:ssh'": Network, "ss '( dport = :ssh or src h )'": Network, "ss dst 10.0.0.1": Read, "ss state established '( dport = :ssh )'": Read,
+		`ss -t "sport = :$port"`: Read, "ss $x": Contained, `ss "dst $x"`: Contained,
+		"lsof": Read, "lsof -i": Read, "lsof -i :80": Read, "lsof -iTCP -sTCP:LISTEN": Read, "lsof -i @h": Network, "lsof -i tcp@h:80": Network, "lsof -nPi@h": Network, "lsof -i @10.0.0.1:80": Read, `lsof -i "$x"`: Contained, `lsof -i ":$x"`: Read, `lsof -i "@$x"`: Contained,
+		"fuser 80/tcp": Read, "fuser -v f": Read, "fuser 22,h/tcp": Network, "fuser -n tcp 22,h": Network, "fuser 22,10.0.0.1/tcp": Read, `fuser "$x/tcp"`: Contained,
+		"who": Read, "who --lookup f": Network, "who --lo f": Network, "last -n 5": Read, "last -d -f x": Network, "last --dns": Network,
+		"go list -m x@latest": Network, "go list -m all": Read, "go list ./...": Read, "lolcat http://h": Contained,
+		"yum list": Network, "dnf list installed": Network, "choco list": Network, "winget list": Network, "brew deps x": Network, "brew list": Read, "dnf --version": Read,
+		"rpm -qp http://h/x.rpm": Network, `rpm -qp "ht$f"`: Contained, `for u in http://h b; do rpm -qp "$u"; done`: Contained, "rpm -qp ./x.rpm": Read, "rpm -q bash": Read,
+		"DEBUGINFOD_URLS=http://h readelf -a x": Contained,
+	} {
+		if r := Analyze(line, nil); r.Verdict != want {
+			t.Errorf("%q is %s (%s), want %s", line, r.Verdict, r.Reason, want)
+		}
+	}
+}
+
 // TestWorstDecides: Network before Write before Contained before Read, wherever they stand.
 func TestWorstDecides(t *testing.T) {
 	parts := map[Verdict]string{Read: "ls", Contained: "make", Write: "rm x", Network: "curl h"}

@@ -13,7 +13,7 @@ type value struct {
 	num    bool // an integer
 	multi  bool // any number of words even when quoted: "$@", "${a[@]}"
 	nodash bool // does not start with a dash
-	rel    bool // does not start with /dev, where bash has its network devices
+	not    nameSet
 }
 
 // param judges a parameter expansion and everything nested in it.

@@ -123,19 +123,5 @@ func harmlessPath(w word) bool {
 	if w.lit || w.viaVar && !w.split && !w.glob && w.suffix == "" {
 		return !strings.HasPrefix(w.text, "/dev/tcp/") && !strings.HasPrefix(w.text, "/dev/udp/")
 	}
-	return w.num || offDev(w)
-}
-
-// offDev reports whether a word, whatever else it may be, does not start with /dev.
-func offDev(w word) bool {
-	const dev = "/dev"
-	text := w.text
-	switch {
-	case w.lit:
-		return !strings.HasPrefix(text, dev)
-	case text == "":
-		return w.rel || w.num || w.glob && !w.split // a bare pattern matches in the working directory
-	}
-	n := min(len(text), len(dev))
-	return text[:n] != dev[:n]
+	return oneCannotBe(w)&device != 0 // split, it is an error
 }

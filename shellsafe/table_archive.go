@@ -97,13 +97,12 @@ func judgeTar(a *analyzer, c *call) {
 			archive, hasFile = o.value, true
 		}
 	}
-	remote := strings.IndexByte(archive.text, ':')
-	if remote > 0 && !strings.Contains(archive.text[:remote], "/") && !c.has("--force-local") {
-		a.reportWord(Network, archive, c.path, "an archive named HOST:FILE is fetched from another machine", "add --force-local")
-		return
-	}
-	if hasFile && !archive.lit && archive.text == "" && !archive.rel && !c.has("--force-local") {
-		a.reportWord(Contained, archive, c.path, "the archive "+quote(a.wordText(archive))+" is not known; HOST:FILE is another machine's", "add --force-local")
+	if hasFile && cannotBe(archive)&host == 0 && !c.has("--force-local") {
+		if strings.Contains(archive.text, ":") {
+			a.reportWord(Network, archive, c.path, "an archive named HOST:FILE is fetched from another machine", "add --force-local")
+		} else {
+			a.reportWord(Contained, archive, c.path, "the archive "+quote(a.wordText(archive))+" is not known; HOST:FILE is another machine's", "add --force-local")
+		}
 		return
 	}
 	list := c.hasAny("-t", "--list", "-d", "--diff", "--compare", "--test-label")

@@ -48,6 +48,12 @@ func checkGoList(a *analyzer, c *call) {
 	if o, ok := c.opt("-mod"); ok && o.value.text != "readonly" && o.value.text != "vendor" {
 		a.reportWord(Write, *o.at, c.path, "`go list "+a.wordText(*o.at)+"` may change go.mod", "use -mod=readonly")
 	}
+	for _, w := range c.operands {
+		if c.has("-m") && (strings.Contains(w.text, "@") || !w.lit && !w.num) {
+			a.reportWord(Network, w, c.path, "for "+quote(a.wordText(w))+" go may ask the module proxy", "leave the version out: `go list -m PATH`")
+			return
+		}
+	}
 }
 
 func checkModEdit(a *analyzer, c *call) {
@@ -184,7 +190,7 @@ var buildRows = []row{
 		name: "perl ruby php lua luajit tclsh wish Rscript R julia ghc ghci runghc scala groovy kotlin clojure clj elixir iex erl swift racket guile sbcl ocaml octave nim crystal v zig gjs jshell",
 		doc:  "runs code", verdict: Contained, info: "-v --version -V -version version",
 	},
-	{name: "javap", doc: "shows a class", style: loose, opts: "-c -p -v -s -l -public -protected -package -private -sysinfo -constants -verbose -classpath= -cp= -help -version"},
+	{name: "javap", doc: "shows a class", style: loose, opts: "-c -p -v -s -l -public -protected -package -private -sysinfo -constants -verbose -classpath= -cp= -help -version", check: checkURLs},
 	{name: "jps", doc: "lists processes", opts: "-q -m -l -v -V", max: -1, maxWhy: "is another machine", maxV: Network},
 	{name: "java javac kotlinc scalac", doc: "runs or compiles code", verdict: Contained, info: "-version --version"},
 	{name: "cargo", doc: "runs build scripts", style: first, verdict: Contained, info: "--version -V --help -h --list", noSub: Read, subs: []row{
@@ -231,15 +237,15 @@ var dataRows = []row{
 			{"--security-enable-system-operator", Contained, "runs programs", "leave it out"},
 		}, check: checkYq,
 	},
-	{name: "gron", doc: "flattens JSON", opts: "-u -c -m -s -v -j --ungron --colorize --monochrome --stream --no-sort --values --json --version --help", check: checkGron},
+	{name: "gron", doc: "flattens JSON", opts: "-u -c -m -s -v -j --ungron --colorize --monochrome --stream --no-sort --values --json --version --help", check: checkURLs},
 	{
 		name: "xmllint", doc: "reads XML", opts: "--noout --format --xpath= --nonet --recover --html --xmlout --c14n --huge --pretty= --debug --noblanks --nocdata --version --encode=",
-		bad: []bad{{"--output= -o=", Write, "writes a file", "leave it out"}, {"--shell", Contained, "starts a shell", ""}},
+		bad: []bad{{"--output= -o=", Write, "writes a file", "leave it out"}, {"--shell", Contained, "starts a shell", ""}}, check: checkURLs,
 	},
 	{name: "xmlstarlet xml", doc: "edits XML", style: first, noSub: Read, opts: "--version --help", subs: []row{
 		{
 			name: "sel select fo format el elements esc escape unesc unescape val validate c14n pyx", open: true,
-			bad: []bad{{"--net", Network, "may fetch", "leave it out"}},
+			bad: []bad{{"--net", Network, "may fetch", "leave it out"}}, check: checkURLs,
 		},
 		{
 			name: "ed edit", style: first, opts: "-P -S -O -N=", doc: "edits XML", check: checkXmlEd,
@@ -255,7 +261,7 @@ var dataRows = []row{
 	{name: "identify", doc: "can run helpers", verdict: Contained},
 	{name: "convert magick mogrify ffmpeg ffprobe sox", doc: "writes files or runs helpers", verdict: Contained, info: "-version --version"},
 	{name: "pdftotext", doc: "writes a file", verdict: Contained},
-	{name: "pdfinfo", doc: "shows a document", open: true},
+	{name: "pdfinfo", doc: "shows a document", open: true, check: checkURLs},
 }
 
 func checkYq(a *analyzer, c *call) {
@@ -270,13 +276,25 @@ func checkYq(a *analyzer, c *call) {
 	}
 }
 
-func checkGron(a *analyzer, c *call) {
+// checkURLs refuses what a program may fetch that takes a URL where it takes a file.
+func checkURLs(a *analyzer, c *call) {
 	for _, w := range c.operands {
-		if strings.HasPrefix(w.text, "http") || !w.lit && w.text == "" && !w.glob && !w.rel {
-			a.reportWord(Network, w, c.path, quote(a.wordText(w))+" may be fetched", "write `./` in front of a file's name")
+		if a.fetched(c, w) {
 			return
 		}
 	}
+}
+
+func (a *analyzer) fetched(c *call, w word) bool {
+	switch {
+	case cannotBe(w)&url != 0:
+		return false
+	case strings.Contains(w.text, "://"):
+		a.reportWord(Network, w, c.path, quote(a.wordText(w))+" is fetched", "name a local file")
+	default:
+		a.reportWord(Contained, w, c.path, quote(a.wordText(w))+" may be a URL, which is fetched", "write `./` in front of a file's name")
+	}
+	return true
 }
 
 func checkXmlEd(a *analyzer, c *call) {

@@ -191,6 +191,7 @@ var steeringPrefixes = []struct{ text, why string }{
 	{"GTK_", "decides which code is loaded"},
 	{"QT_", "decides which code is loaded"},
 	{"BAT_", "is a setting of bat"},
+	{"DEBUGINFOD_", "decides what is fetched"},
 }
 
 // steeringSuffixes make a name suspicious once a program sees it.

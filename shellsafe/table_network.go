@@ -30,7 +30,7 @@ var networkRows = []row{
 		bad: []bad{
 			{"-K --kill", Write, "closes sockets", "leave it out"},
 			{"-D= --diag=", Write, "writes a file", "leave it out"},
-		},
+		}, check: checkSs,
 	},
 	{name: "netstat", doc: "lists sockets", open: true},
 	{name: "ip", doc: "changes the network's settings", style: first, judge: judgeIP},
@@ -38,7 +38,7 @@ var networkRows = []row{
 	{name: "iwconfig route", doc: "changes the network's settings", opts: "-n -e -ee -4 -6 -v", max: -1, maxWhy: "changes a setting"},
 	{
 		name: "arp", doc: "changes the table", opts: "-a -n -e -v -i= --numeric --all", max: 1, maxWhy: "changes the table",
-		bad: []bad{{"-d= -s= -f? --delete= --set= --file?", Write, "changes the table", "list with -a"}},
+		bad: []bad{{"-d= -s= -f? --delete= --set= --file?", Write, "changes the table", "list with -a"}}, check: checkArp,
 	},
 	{name: "ethtool iw nmcli networkctl wpa_cli rfkill brctl bridge tc wg", doc: "may change the network's settings", verdict: Contained},
 	{
@@ -53,7 +53,7 @@ var networkRows = []row{
 	{name: "firewall-cmd pfctl ipset", doc: "changes the firewall", verdict: Write, info: "--state --list-all --version -V"},
 	{name: "openssl", doc: "may connect or write", style: first, noSub: Contained, subs: []row{
 		{name: "version", open: true},
-		{name: "x509 crl req", style: loose, opts: "-in= -inform= -noout -text -subject -issuer -dates -startdate -enddate -serial -fingerprint -sha256 -sha1 -pubkey -modulus -hash -purpose -ext= -nameopt= -certopt= -email -ocsp_uri -checkend= -verify"},
+		{name: "x509 crl req", style: loose, check: checkOpenssl, opts: "-in= -inform= -noout -text -subject -issuer -dates -startdate -enddate -serial -fingerprint -sha256 -sha1 -pubkey -modulus -hash -purpose -ext= -nameopt= -certopt= -email -ocsp_uri -checkend= -verify"},
 		{name: "rand", style: loose, opts: "-hex -base64"},
 		{name: "asn1parse", style: loose, opts: "-in= -inform= -i -dump -offset= -length="},
 		{name: "dgst sha256 md5 sha1 sha512", style: loose, opts: "-sha256 -sha1 -sha512 -sha384 -sha224 -md5 -hex -r -c -binary"},
@@ -64,6 +64,16 @@ var networkRows = []row{
 	{name: "ssh-keygen", doc: "creates keys", judge: judgeSSHKeygen},
 	{name: "ssh-keyscan ssh-copy-id", doc: "connects to another machine", verdict: Network},
 	{name: "ngrok cloudflared tailscale zerotier-cli wg-quick openvpn", doc: "changes or uses the network", verdict: Network, info: "--version version"},
+}
+
+// checkOpenssl: x509 and crl fetch what -in names when that is a URL.
+func checkOpenssl(a *analyzer, c *call) {
+	for _, o := range c.opts {
+		if o.name == "-in" && o.has && a.fetched(c, o.value) {
+			return
+		}
+	}
+	checkURLs(a, c)
 }
 
 func checkGetent(a *analyzer, c *call) {

@@ -30,13 +30,15 @@ var packageRows = []row{
 		bad: []bad{{"-e -U -F --erase --upgrade --freshen --install --import --initdb --rebuilddb --setperms --setugids --restore", Write, "changes packages", "query with -q"}},
 	},
 	{
-		name: "yum dnf zypper apk emerge xbps-install portage snap flatpak brew port nix-env guix choco scoop winget mas", doc: "changes packages or connects", style: first, verdict: Network, noSub: Contained, info: "--version -V --help --prefix --cellar --repository",
+		name: "zypper apk emerge xbps-install portage snap flatpak brew port nix-env guix scoop mas", doc: "changes packages or connects", style: first, verdict: Network, noSub: Contained, info: "--version -V --help --prefix --cellar --repository",
 		hint: "list with the plain sub-command that only looks",
 		subs: []row{
 			{name: "list ls", opts: "-1 -l -v -a -q --installed --versions --formula --cask --full-name --pinned --user --system --app --runtime"},
-			{name: "leaves deps uses", opts: "--installed --tree --include-build -r --formula --cask"},
+			{name: "leaves", opts: "--formula --cask"},
 		},
 	},
+	// Their lists load what the repositories have, too.
+	{name: "yum dnf choco winget", doc: "changes packages or connects", verdict: Network, info: "--version -V --help", hint: "list with `rpm -qa`"},
 	{name: "pacman yay paru", doc: "changes packages or connects", judge: judgePacman, info: "--version -V --help -h"},
 	{name: "add-apt-repository apt-key apt-add-repository dpkg-reconfigure debconf-set-selections tasksel alien", doc: "changes packages", verdict: Write},
 	{
@@ -82,8 +84,7 @@ func checkRpm(a *analyzer, c *call) {
 	}
 	query := c.hasAny("-q", "--query", "-V", "--verify", "--version")
 	for _, w := range c.operands {
-		if strings.Contains(w.text, "://") {
-			a.reportWord(Network, w, c.path, quote(w.text)+" is fetched", "name a local file")
+		if a.fetched(c, w) {
 			return
 		}
 	}

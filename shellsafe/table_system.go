@@ -5,7 +5,7 @@ import "strings"
 // systemRows show or change the state of the machine and its processes.
 var systemRows = []row{
 	reads("uname guname nproc gnproc uptime guptime free vmstat iostat mpstat lscpu lsusb lsmod lsns lslocks lsipc lsmem lslogins findmnt "+
-		"printenv gprintenv whoami gwhoami id gid groups users who w last lastb tty locale getconf hostid logname "+
+		"printenv gprintenv whoami gwhoami id gid groups users w tty locale getconf hostid logname "+
 		"ps pgrep pidof pstree pmap pwdx sw_vers vm_stat system_profiler lsb_release modinfo getcap "+
 		"systemd-detect-virt systemd-path systemd-cgls getenforce sestatus dircolors acpi", "shows the state of the system"),
 	{name: "arch", doc: "tells the architecture", opts: "--help --version", max: -1, maxWhy: "is run, on macOS", maxV: Contained, hint: "use `uname -m`"},
@@ -21,7 +21,15 @@ var systemRows = []row{
 		name: "xdpyinfo", doc: "describes the display", style: loose, opts: "-queryExtensions -version -ext=",
 		bad: []bad{{"-display=", Network, "names a display, maybe of another machine", "leave it out"}},
 	},
-	{name: "lsof", doc: "lists open files", open: true, bad: []bad{{"-D=", Write, "writes a cache of devices", "leave it out"}}},
+	{
+		name: "who", doc: "shows who is here", open: true,
+		bad: []bad{{"--lookup", Network, "asks a name server for names in a file", "leave it out"}},
+	},
+	{
+		name: "last lastb", doc: "shows who was here", open: true,
+		bad: []bad{{"-d --dns", Network, "asks a name server for addresses in a file", "leave it out"}},
+	},
+	{name: "lsof", doc: "lists open files", open: true, check: checkLsof, bad: []bad{{"-D=", Write, "writes a cache of devices", "leave it out"}}},
 	{
 		name: "date gdate", doc: "sets the clock", opts: "-Ru -I? -d= -r= -f= -j -n -v= --date= --reference= --file= --iso-8601? --rfc-3339= --rfc-email --rfc-2822 --utc --universal --debug --resolution --help --version",
 		check: checkDate, bad: []bad{{"-s= --set=", Write, "sets the clock", "use `date -d TEXT` to compute"}},
@@ -52,7 +60,7 @@ var systemRows = []row{
 	{name: "pkill killall killall5 skill snice xkill renice grenice reptyr", doc: "changes processes", verdict: Write, info: "-l --list --version -V", hint: "use `pgrep` or `ps`"},
 	{
 		name: "fuser", doc: "lists users of files", opts: "-acmnuvs4 -6 --all --mount --namespace= --verbose --silent --user --ipv4 --ipv6 --version -V",
-		bad: []bad{{"-k --kill -i --interactive", Write, "kills processes", "leave it out"}},
+		bad: []bad{{"-k --kill -i --interactive", Write, "kills processes", "leave it out"}}, check: checkFuser,
 	},
 	{name: "top", doc: "is interactive", opts: "-bcHiSsEe1 -d= -n= -o= -p= -u= -U= -w? -l= --batch", check: checkTop},
 	{name: "htop btop atop glances iotop nethogs iftop nvtop bpytop", doc: "is interactive", verdict: Contained, info: "--version -V"},

@@ -7,7 +7,7 @@ var textRows = []row{
 	reads("cat gcat tac gtac wc gwc head ghead tail gtail cut gcut tr gtr nl gnl od god hexdump hd hexyl comm gcomm join gjoin paste gpaste fold gfold "+
 		"fmt gfmt expand gexpand unexpand gunexpand column rev pr gpr tsort gtsort numfmt gnumfmt look cksum gcksum sum md5sum gmd5sum md5 "+
 		"sha1sum sha224sum sha256sum gsha256sum sha384sum sha512sum b2sum shasum xxhsum xxh64sum crc32 diff gdiff cmp colordiff "+
-		"bc col colrm ul datamash csvcut csvgrep csvlook csvstat csvsort csvjson csvformat csvjoin csvstack uuidgen mcookie figlet fortune cal ncal lolcat ansi2txt", "prints text"),
+		"bc col colrm ul datamash csvcut csvgrep csvlook csvstat csvsort csvjson csvformat csvjoin csvstack uuidgen mcookie figlet fortune cal ncal ansi2txt", "prints text"),
 	{
 		name: "diff3", doc: "compares three files", open: true,
 		bad: []bad{{"--diff-program=", Contained, "names a program to run", "leave it out"}},

@@ -71,12 +71,12 @@ func (a *analyzer) resolve(name string) value {
 		return value{}
 	case specialNumbers[name] && (!a.inner || !syntax.ValidName(name)):
 		// A nested script may have inherited another value under the names.
-		return value{num: true, nodash: true, rel: true}
+		return value{num: true, nodash: true, not: file}
 	case a.inner:
 	case name == "HOME":
-		return value{nodash: true, rel: true}
+		return value{nodash: true, not: file}
 	case name == "PWD" || name == "OLDPWD":
-		return value{nodash: true} // absolute, and after `cd /dev` …
+		return value{nodash: true, not: url | host} // absolute, and after `cd /dev` …
 	}
 	return value{}
 }
@@ -84,7 +84,7 @@ func (a *analyzer) resolve(name string) value {
 func (a *analyzer) positional(name string) value {
 	switch a.argsFrom {
 	case argsHoped:
-		return value{num: true, nodash: true, rel: true}
+		return value{num: true, nodash: true, not: file}
 	case argsKnown:
 		if len(name) != 1 || name == "0" {
 			return value{}
@@ -158,7 +158,7 @@ func (a *analyzer) variableValue(v *variable, elements bool) value {
 		joined = value{
 			text:  joined.text,
 			known: joined.known && x.known && joined.text == x.text,
-			num:   joined.num && x.num, nodash: joined.nodash && x.nodash, rel: joined.rel && x.rel,
+			num:   joined.num && x.num, nodash: joined.nodash && x.nodash, not: joined.not & x.not,
 		}
 	}
 	a.argsFrom = saved
@@ -174,12 +174,12 @@ func (a *analyzer) variableValue(v *variable, elements bool) value {
 func (a *analyzer) siteValue(s site) value {
 	switch s.kind {
 	case siteNumber:
-		return value{num: true, nodash: true, rel: true}
+		return value{num: true, nodash: true, not: file}
 	case siteRead:
 		return a.readSite(s.read, a.vars.feeds[s.read])
 	case siteWord:
 		if s.word == nil {
-			return value{known: true, num: true, nodash: true, rel: true} // x=
+			return value{known: true, num: true, nodash: true, not: file} // x=
 		}
 		return wordValue(a.one(s.word))
 	case siteAppend:
@@ -197,14 +197,14 @@ func (a *analyzer) siteValue(s site) value {
 			if w.split && !w.num {
 				x = value{}
 				if s := soleSubst(s.word); s != nil {
-					x.rel = a.lines(s, false).rel
+					x.not = a.lines(s, false).not
 				}
 			}
 			if i == 0 {
 				joined = x
 				continue
 			}
-			joined.num, joined.nodash, joined.rel = joined.num && x.num, joined.nodash && x.nodash, joined.rel && x.rel
+			joined.num, joined.nodash, joined.not = joined.num && x.num, joined.nodash && x.nodash, joined.not&x.not
 		}
 		return joined
 	case siteUnknown:
@@ -219,7 +219,7 @@ func wordValue(w word) value {
 		known:  w.lit || w.viaVar && !w.split && !w.glob && w.suffix == "",
 		num:    w.num,
 		nodash: w.nodash || w.num && w.text == "" || w.text != "" && w.text[0] != '-',
-		rel:    offDev(w),
+		not:    cannotBe(w),
 	}
 }
 

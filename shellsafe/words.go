@@ -23,8 +23,8 @@ type word struct {
 	num bool
 	// nodash: whatever it is, it does not start with a dash.
 	nodash bool
-	// rel: does not start with /dev, where bash has its network devices.
-	rel bool
+	// not: what it is surely not the name of.
+	not nameSet
 	// viaVar: text is known through a variable's assignment, which may not have happened.
 	viaVar bool
 	// appended: added by xargs or fd behind what is written.
@@ -169,7 +169,11 @@ func (a *analyzer) single(w *syntax.Word) word {
 	for i, p := range w.Parts {
 		a.part(&b, p, i == 0, i == len(w.Parts)-1)
 	}
-	return b.done()
+	x := b.done()
+	if x.glob && !x.split && plainPattern(w) {
+		x.not |= fromListing
+	}
+	return x
 }
 
 // part adds one part of a word. It handles every kind of part that the parser makes and fails closed
@@ -230,7 +234,7 @@ func (a *analyzer) expansion(b *wordBuilder, p syntax.WordPart, quoted bool) {
 			}
 		default:
 			if !b.unknown && len(b.buf) == 0 {
-				b.nodash, b.rel = v.nodash, v.rel
+				b.nodash, b.not = v.nodash, v.not
 			}
 			b.hole(v.num)
 			if v.multi || !quoted && !v.num {

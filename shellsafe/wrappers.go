@@ -214,9 +214,9 @@ func judgeXargs(a *analyzer, c *call) {
 	}
 	first := feedValue(a, c)
 	if !replaces {
-		w := word{split: true, appended: true, off: c.name.off, end: c.name.end}
+		w := word{split: true, appended: true, not: first.not, off: c.name.off, end: c.name.end}
 		if first.nodash {
-			w = word{glob: true, nodash: true, rel: first.rel, off: c.name.off, end: c.name.end}
+			w = word{glob: true, nodash: true, not: first.not, off: c.name.off, end: c.name.end}
 		}
 		a.wrapped(c, append(inner, w), stdio{outPiped: c.io.outPiped})
 		return
@@ -231,8 +231,11 @@ func judgeXargs(a *analyzer, c *call) {
 			before, after = w.text, ""
 		}
 		inner[i] = word{
-			text: before, suffix: after, nodash: before == "" && first.nodash, rel: first.rel,
+			text: before, suffix: after, nodash: before == "" && first.nodash,
 			off: w.off, end: w.end,
+		}
+		if before == "" {
+			inner[i].not = first.not
 		}
 		if c.has("-J") {
 			inner[i].split = true

@@ -53,8 +53,8 @@ func (g *Grant) Shell(ctx context.Context, out Output) (Ran, error) {
 		// Without a wall nothing may be written, not even what git remembers of the files' times.
 		strict := g.p.state.ReadOnly() && !g.p.gate.Walled()
 		if g.p.state.ReadOnly() {
-			// A go.mod names a toolchain, and modules, which go would fetch.
-			env = append(env, "GOTOOLCHAIN=local", "GOPROXY=off")
+			// A go.mod names a toolchain, and modules, which go would fetch; pip and brew look for news of themselves.
+			env = append(env, "GOTOOLCHAIN=local", "GOPROXY=off", "PIP_DISABLE_PIP_VERSION_CHECK=1", "HOMEBREW_NO_AUTO_UPDATE=1")
 		}
 		env = gitEnv(ctx, readOnlyEnv(env, cfg.Roots.Workspace), shell.Command, dir, strict)
 	}
@@ -190,7 +190,7 @@ func steers(name string) bool {
 		"MANPAGER", "MANOPT", "SYSTEMD_PAGER", "BAT_PAGER", "BAT_OPTS", "GH_PAGER", "DELTA_PAGER", "EXINIT", "VIMINIT", "LOCATE_CONFIG":
 		return true
 	}
-	for _, prefix := range []string{"GIT_", "BASH_FUNC_", "LD_", "DYLD_", "LESS", "LUA_INIT", "NPM_CONFIG_", "npm_config_"} {
+	for _, prefix := range []string{"GIT_", "BASH_FUNC_", "LD_", "DYLD_", "LESS", "LUA_INIT", "DEBUGINFOD_", "NPM_CONFIG_", "npm_config_"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
