@@ -103,6 +103,8 @@ func TestReadersThatRun(t *testing.T) {
 		"xdpyinfo -display other:0": Network, "xdpyinfo -d other:0": Contained, "xdpyinfo -disp other:0": Contained,
 		"xdpyinfo": Read, "xdpyinfo -queryExtensions": Read, "xdpyinfo -ext all": Read,
 		"diff3 --diff-program=./f a b c": Contained, "diff3 --diff-p ./f a b c": Contained, "diff3 -m a b c": Read,
+		"uv pip list": Contained, "uv pip list --python ./f": Contained, "uv --version": Read, "docker compose ps": Network, "docker compose ls": Read,
+		"cloc --vcs='touch f' .": Contained, "cloc --vcs ./f": Contained, "cloc --vcs=git .": Read, "cloc .": Read, "cloc a.go src": Read, "cloc x.tar.gz": Contained, "cloc *": Contained, "cloc ./*.go": Read, "cloc $x": Contained,
 		"uuencode -o f name": Write, "uuencode -mo f name": Write, "uuencode -m name": Read,
 	} {
 		if r := Analyze(line, nil); r.Verdict != want {

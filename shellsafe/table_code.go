@@ -145,7 +145,7 @@ var pythonRows = []row{
 		doc:  "runs the project's code or rewrites files", verdict: Contained, info: "--version -V",
 	},
 	{name: "uv", doc: "changes packages or connects", style: first, verdict: Network, info: "--version -V version --help", noSub: Read, subs: []row{
-		{name: "pip", style: first, doc: "changes packages", verdict: Network, noSub: Read, subs: []row{{name: "list show freeze check", opts: "--format= --system --python= -p= --strict -q -v --offline"}}},
+		{name: "pip", style: first, doc: "changes packages", verdict: Network, noSub: Read, subs: []row{{name: "list show freeze check", doc: "runs the python of the project's environment", verdict: Contained, hint: "use `pip list`, or read uv.lock"}}},
 		{name: "run tool tree", doc: "runs code", verdict: Contained},
 	}},
 	{name: "poetry pdm hatch rye pixi", doc: "changes packages or connects", verdict: Network, info: "--version -V"},

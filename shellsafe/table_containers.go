@@ -26,7 +26,8 @@ var containerRows = []row{
 			{name: "context", style: first, doc: "changes contexts", verdict: Write, subs: []row{{name: "ls list show", opts: "-q --format= --quiet"}, {name: "inspect", opts: "-f= --format="}}},
 			{name: "system", style: first, doc: "acts on the daemon", verdict: Network, subs: []row{{name: "df", opts: "-v --format= --verbose"}, {name: "info", opts: "-f= --format="}}},
 			{name: "compose", style: first, doc: "acts on containers", verdict: Network, noSub: Read, opts: "-f= -p= --file= --project-name= --profile= --env-file= --project-directory= --ansi= --progress=", subs: []row{
-				{name: "ps ls images version top port", opts: "-a -q -f= --all --quiet --format= --filter= --services --status= --no-trunc --orphans --short"},
+				{name: "ls version", opts: "-a -q -f= --all --quiet --format= --filter= --short"},
+				{name: "ps images top port", doc: "may fetch what the project's file includes", verdict: Network, hint: "use `docker ps`"},
 			}},
 			{name: "logs stats events wait attach", doc: "may block", verdict: Contained},
 			{name: "run exec start unshare", doc: "runs a program", verdict: Network},

@@ -72,7 +72,7 @@ var textRows = []row{
 		name: "scc", doc: "counts lines", opts: "-iwazvpdMn -f= -s= --by-file --no-cocomo --no-complexity --format= --sort= --wide --ci --include-ext= --exclude-dir= --version",
 		bad: []bad{{"-o= --output= --format-multi=", Write, "writes a file", "leave it out"}},
 	},
-	{name: "cloc", doc: "counts lines", opts: "--by-file --by-file-by-lang --include-lang= --exclude-lang= --exclude-dir= --include-ext= --exclude-ext= --json --csv --md --yaml --xml --quiet --hide-rate --sum-one --vcs= --not-match-d= --match-f= --fullpath --version"},
+	{name: "cloc", doc: "counts lines", opts: "--by-file --by-file-by-lang --include-lang= --exclude-lang= --exclude-dir= --include-ext= --exclude-ext= --json --csv --md --yaml --xml --quiet --hide-rate --sum-one --vcs= --not-match-d= --match-f= --fullpath --version", check: checkCloc},
 	writes("dos2unix unix2dos recode uudecode ctags etags cscope gtags indent astyle fromdos todos", "rewrites files"),
 	{name: "m4 dc pandoc groff troff nroff tidy enscript gs", doc: "can run commands or write files", verdict: Contained, info: "--version"},
 	{name: "fzf sk peco gum percol", doc: "is interactive and runs programs", verdict: Contained, info: "--version"},
@@ -125,4 +125,33 @@ func judgeXxd(a *analyzer, c *call) {
 var xxdValues = map[string]bool{
 	"c": true, "cols": true, "g": true, "groupsize": true, "l": true, "len": true, "n": true, "name": true,
 	"o": true, "s": true, "seek": true, "skip": true, "R": true, "offset": true,
+}
+
+// checkCloc: --vcs takes a command, unless it is a word of cloc's own, and an archive is unpacked with a
+// command in which its name stands.
+func checkCloc(a *analyzer, c *call) {
+	if o, ok := c.opt("--vcs"); ok && !(o.value.lit && listed("git auto svn", o.value.text)) {
+		a.reportWord(Contained, *o.at, c.path, "`cloc --vcs` runs a command", "use --vcs=git")
+		return
+	}
+	for _, w := range c.operands {
+		name := w.text
+		if !w.lit {
+			name = w.suffix
+		}
+		if !w.lit && (w.split || strings.IndexByte(name, '.') < 0) || archived(name) {
+			a.reportWord(Contained, w, c.path, quote(a.wordText(w))+" may be an archive, which `cloc` unpacks", "name a directory")
+			return
+		}
+	}
+}
+
+// archived reports whether cloc takes a file of that name for an archive.
+func archived(name string) bool {
+	for _, s := range []string{"z", "z2", "zst", ".tar", ".zip", ".jar", ".war", ".ear", ".whl", ".rpm", ".deb", ".cpio", ".apk", ".epub"} {
+		if strings.HasSuffix(strings.ToLower(name), s) {
+			return true
+		}
+	}
+	return false
 }

@@ -53,8 +53,7 @@ func (g *Grant) Shell(ctx context.Context, out Output) (Ran, error) {
 		// Without a wall nothing may be written, not even what git remembers of the files' times.
 		strict := g.p.state.ReadOnly() && !g.p.gate.Walled()
 		if g.p.state.ReadOnly() {
-			// A go.mod names a toolchain, and modules, which go would fetch; pip and brew look for news of themselves.
-			env = append(env, "GOTOOLCHAIN=local", "GOPROXY=off", "PIP_DISABLE_PIP_VERSION_CHECK=1", "HOMEBREW_NO_AUTO_UPDATE=1")
+			env = append(env, fetchNothing...)
 		}
 		env = gitEnv(ctx, readOnlyEnv(env, cfg.Roots.Workspace), shell.Command, dir, strict)
 	}
@@ -177,6 +176,13 @@ func readOnlyEnv(env []string, workspace string) []string {
 		path = append(path, dir)
 	}
 	return append(kept, "PATH="+strings.Join(path, string(filepath.ListSeparator)))
+}
+
+// fetchNothing keeps programs that only read from looking for news of themselves, and from fetching the
+// toolchain or the modules that a file of the project names.
+var fetchNothing = []string{
+	"GOTOOLCHAIN=local", "GOPROXY=off", "RUSTUP_AUTO_INSTALL=0", "PIP_DISABLE_PIP_VERSION_CHECK=1",
+	"HOMEBREW_NO_AUTO_UPDATE=1", "CHECKPOINT_DISABLE=1", "NO_UPDATE_NOTIFIER=1", "GH_NO_UPDATE_NOTIFIER=1",
 }
 
 // steers says whether a variable of the user's makes programs execute something. BASH_ENV and ENV
