@@ -5,9 +5,10 @@
 // processes that try to break out ([Probe]) and every [Result] names the [Level] that held. See
 // docs/sandbox.md for what each level promises and what none of them does.
 //
-// On Linux, Run starts the program's own executable again as a small helper. A package
-// initialisation function takes that process over before main is reached, so no program that
-// imports this package has anything to call or to forget.
+// On Linux, Run works through a small helper, a file in memory of about a kilobyte. Where such a file
+// may not be executed, and to end what a process left behind, it starts the program's own executable
+// again. A package initialisation function takes that process over before main is reached, so no
+// program that imports this package has anything to call or to forget.
 package sandbox
 
 import (
