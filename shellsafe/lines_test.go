@@ -105,6 +105,11 @@ func TestReadersThatRun(t *testing.T) {
 		"diff3 --diff-program=./f a b c": Contained, "diff3 --diff-p ./f a b c": Contained, "diff3 -m a b c": Read,
 		"uv pip list": Contained, "uv pip list --python ./f": Contained, "uv --version": Read, "docker compose ps": Network, "docker compose ls": Read,
 		"cloc --vcs='touch f' .": Contained, "cloc --vcs ./f": Contained, "cloc --vcs=git .": Read, "cloc .": Read, "cloc a.go src": Read, "cloc x.tar.gz": Contained, "cloc *": Contained, "cloc ./*.go": Read, "cloc $x": Contained,
+		"ip link s lo down": Write, "ip l s lo down": Write, "ip a s": Read, "ip r s": Read, "ip link sh": Read,
+		"rustc --print=cfg=f": Contained, "rustc --print cfg=f": Contained, "rustc --print=cfg": Read, "rustc --print sysroot": Read, "rustc --print link-args": Contained,
+		"jar tf x.jar -J-javaagent:x": Write, "jar tf @x": Write, "jar tf x.jar @y": Write, `jar tf "$x"`: Write, "jar tf x.jar": Read, "jar tf x.jar META-INF/": Read,
+		"ar t x.a --plugin=x": Write, "ar t @x": Write, "ar t x.a": Read, "ar t ./*.a": Read, "man -c ls | cat": Write,
+		"yay -Q --pacman x": Network, "yay -Qu": Network, "paru -Qua": Network, "pacman -Qu": Read, "pacman -Qi bash": Read, "yay -Qi x": Read, "pacman -Q --config x": Network,
 		"uuencode -o f name": Write, "uuencode -mo f name": Write, "uuencode -m name": Read,
 	} {
 		if r := Analyze(line, nil); r.Verdict != want {

@@ -52,7 +52,7 @@ func checkCompress(a *analyzer, c *call) {
 func judgeAr(a *analyzer, c *call) {
 	if len(c.words) > 1 && c.words[0].lit {
 		op := strings.TrimPrefix(c.words[0].text, "-")
-		if op != "" && strings.Trim(op, "tpvOPT") == "" && (op[0] == 't' || op[0] == 'p') && !strings.Contains(op, "T") {
+		if op != "" && strings.Trim(op, "tpvOPT") == "" && (op[0] == 't' || op[0] == 'p') && !strings.Contains(op, "T") && plainOperands(c.words[1:]) {
 			return
 		}
 	}
@@ -139,8 +139,20 @@ func oldTar(words []word) []word {
 	return append(out, rest...)
 }
 
+// plainOperands reports whether no word can be an option, wherever the program takes one, nor the name of
+// a file with more of them.
+func plainOperands(words []word) bool {
+	for _, w := range words {
+		if w.mayBeOption() || w.split && !w.num || strings.HasPrefix(w.text, "@") || w.text == "" && !w.lit && !w.num && !w.nodash {
+			return false
+		}
+	}
+	return true
+}
+
+// judgeJar: the launcher takes -J, with an agent to run, anywhere.
 func judgeJar(a *analyzer, c *call) {
-	if len(c.words) > 1 && c.words[0].lit && listed("tf -tf tvf -tvf --list", c.words[0].text) && !c.words[1].split {
+	if len(c.words) > 1 && c.words[0].lit && listed("tf -tf tvf -tvf --list", c.words[0].text) && plainOperands(c.words[1:]) {
 		return
 	}
 	a.reportWord(Write, c.name, c.path, "`jar` packs or unpacks files", "list with `jar tf`")

@@ -337,11 +337,12 @@ func checkPager(a *analyzer, c *call) {
 // manRow's options choose pages; man starts a pager unless its output is piped.
 var manRow = row{
 	name: "man",
-	opts: "-fkKwWaiIdcD -M= -S= -s= -e= -m= -L= -E= -7 --whatis --apropos --global-apropos --where --path --location --where-cat --location-cat --all --ignore-case --match-case --sections= --section= --extension= --manpath= --regex --wildcard --names-only --encoding= --locale= --systems= --no-subpages --no-hyphenation --no-justification --ascii --debug --version --help -V",
+	opts: "-fkKwWaiIdD -M= -S= -s= -e= -m= -L= -E= -7 --whatis --apropos --global-apropos --where --path --location --where-cat --location-cat --all --ignore-case --match-case --sections= --section= --extension= --manpath= --regex --wildcard --names-only --encoding= --locale= --systems= --no-subpages --no-hyphenation --no-justification --ascii --debug --version --help -V",
 	bad: []bad{
 		{"-P= --pager=", Contained, "runs a program", "pipe its output instead"},
 		{"-H? --html?", Contained, "starts a browser", "leave it out"},
 		{"-X? --gxditview? -T? --troff-device? -Z --ditroff -t --troff -p= --preprocessor= -R= --recode= -C= --config-file= -l --local-file -u --update -r= --prompt=", Contained, "runs other programs", "leave it out"},
+		{"-c --catman", Write, "writes formatted pages", "leave it out"},
 	},
 }
 
@@ -356,13 +357,24 @@ func judgeMan(a *analyzer, c *call) {
 	a.reportWord(Contained, c.name, c.path, "`man` on a terminal starts a pager", "pipe its output: `man … | cat`")
 }
 
+// rustcKnows lists what rustc prints without compiling. KIND=FILE writes it to a file.
+func rustcKnows(kind string) bool {
+	return listed("cfg check-cfg target-list target-cpus target-features relocation-models code-models tls-models "+
+		"sysroot target-libdir host-tuple calling-conventions target-spec-json all-target-specs-json split-debuginfo "+
+		"stack-protector-strategies crate-name file-names supported-crate-types deployment-target", kind)
+}
+
 // judgeRustc: rustc compiles, unless it is asked for what it knows.
 func judgeRustc(a *analyzer, c *call) {
 	if len(c.words) > 0 && c.words[0].lit {
 		switch w := c.words[0].text; {
-		case len(c.words) == 1 && (listed("--version -V -vV --help", w) || strings.HasPrefix(w, "--print=") && !strings.Contains(w, "=link-args")):
+		case len(c.words) == 1 && listed("--version -V -vV --help", w):
 			return
-		case len(c.words) == 2 && c.words[1].lit && !strings.HasPrefix(c.words[1].text, "-") && (w == "--print" || w == "--explain"):
+		case len(c.words) == 1 && strings.HasPrefix(w, "--print=") && rustcKnows(w[len("--print="):]):
+			return
+		case len(c.words) == 2 && c.words[1].lit && w == "--print" && rustcKnows(c.words[1].text):
+			return
+		case len(c.words) == 2 && c.words[1].lit && w == "--explain" && !strings.HasPrefix(c.words[1].text, "-"):
 			return
 		case w == "--version" && len(c.words) == 2 && c.words[1].lit && c.words[1].text == "--verbose":
 			return

@@ -124,7 +124,8 @@ func judgeIP(a *analyzer, c *call) {
 	}
 	verb := words[1]
 	switch {
-	case verb.lit && listed("show sho sh s list lis li ls lst", verb.text):
+	case verb.lit && listed("show sho sh list lis li ls lst", verb.text):
+	case verb.lit && verb.text == "s" && !strings.HasPrefix("link", object.text): // where it is short for set
 	case verb.lit && verb.text == "get" && strings.HasPrefix("route", object.text):
 	case verb.lit && (verb.text == "help" || verb.text == "dev" && object.text != "netns"):
 	default:

@@ -94,8 +94,12 @@ func checkRpm(a *analyzer, c *call) {
 }
 
 func judgePacman(a *analyzer, c *call) {
-	if len(c.words) > 0 && c.words[0].lit && (strings.HasPrefix(c.words[0].text, "-Q") || c.words[0].text == "--query") {
-		return
+	if len(c.words) > 0 && c.words[0].lit && plainOperands(c.words[1:]) {
+		query, flags := c.words[0].text == "--query", strings.TrimPrefix(c.words[0].text, "-Q")
+		// -u of the helpers asks for the packages that are built from source.
+		if query || flags != c.words[0].text && strings.Trim(flags, "cdegiklmnopqst") == "" || flags == "u" && c.path == "pacman" {
+			return
+		}
 	}
 	a.reportWord(Network, c.name, c.path, quote(c.path)+" changes packages or connects", "query with -Q")
 }
