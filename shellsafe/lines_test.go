@@ -118,6 +118,33 @@ func TestReadersThatRun(t *testing.T) {
 	}
 }
 
+// TestAskedForItsVersion: what one program takes for a question is work to another.
+func TestAskedForItsVersion(t *testing.T) {
+	for _, line := range []string{
+		"ruby version", "perl version", "tclsh version", "php version", "elixir version", // a script of that name
+		"task version", "mage version", "wire version", // a target, or a package
+		"rake -v", "just -v", "ninja -v", "ant -v", "waf -v", "autoconf -v", "autoreconf -v", "bmake -v", "as -v", // work, and tell of it
+		"act -v", "mysql -v", "pg_dump -v", "mongodump -v", "mongo -v", "tcpdump -v", "tshark -V", // connect, and tell of it
+		"openvpn version", "kubens version", "kubectx version", "istioctl version", "argocd version", "vagrant version", "stern version", // a name, or the server's version
+		"premake5 --version", "waf --version", "dotnet --version", "pants --version", "poetry --version", "bundle --version", "serverless --version", "pyright --version", // the project's first
+		"emerge list", "xbps-install ls", "nix-env list", // the name of a package
+		"terragrunt workspace show", "terragrunt fmt -check", "gci write x", "az --version", "govulncheck -version",
+	} {
+		if r := Analyze(line, nil); r.Verdict == Read {
+			t.Errorf("%q is read", line)
+		}
+	}
+	for _, line := range []string{
+		"ruby -v", "perl -v", "php --version", "lua -v", "zig version", "go version", "java -version", "node -v", "make -v", "make --version", "cmake --version", "ninja --version",
+		"just --version", "gcc -v", "gcc --version", "ld -v", "as --version", "psql --version", "mysql --version", "kubectl version --client", "helm version", "terraform -version",
+		"terraform workspace show", "tofu version", "golangci-lint version", "gopls version", "gci diff .", "gci print -s standard x.go", "protoc --version", "docker --version", "curl --version", "tsc -v",
+	} {
+		if r := Analyze(line, nil); r.Verdict != Read {
+			t.Errorf("%q is %s: %s", line, r.Verdict, r.Reason)
+		}
+	}
+}
+
 // TestReadersThatFetch are programs that open a connection for the name of a file, or ask a name server
 // for a name that the line gives.
 func TestReadersThatFetch(t *testing.T) {

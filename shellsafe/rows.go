@@ -21,7 +21,7 @@ type row struct {
 	max     int    // operands that are read-only: 0 any number, -1 none, n at most n
 	maxWhy  string // completes "the operand `x` …" beyond max
 	maxV    Verdict
-	info    string // words which, alone behind the name, make any row Read: "--version"
+	info    string // words which, alone behind the name, make any row Read: "--version"; for each of its programs
 	piped   bool   // a pager: read-only when its output is not a terminal
 	subs    []row  // sub-commands; the first operand chooses
 	noSub   Verdict
@@ -46,9 +46,10 @@ func writes(names, doc string) row {
 	return row{name: names, doc: doc, verdict: Write, info: "--help --version"}
 }
 
-// connects makes a row for programs that talk to other machines.
+// connects makes a row for programs that talk to other machines. The short options are not in it: -v makes
+// some of them work, and tell of it.
 func connects(names, doc string) row {
-	return row{name: names, doc: doc, verdict: Network, info: "--version --help -V -v -h"}
+	return row{name: names, doc: doc, verdict: Network, info: "--version --help"}
 }
 
 // families are the tables, one file each.

@@ -25,13 +25,18 @@ var goRows = []row{
 		{name: "build test run vet generate bug", doc: "compiles or runs the project's code", verdict: Contained, hint: "use `go list` and `go doc`, or run it in a throw-away view"},
 	}},
 	{
-		name: "gofmt gofumpt goimports gci", doc: "formats", style: dash, opts: "-l -d -s -e -r= -lang= -modpath= -extra -local= -v -h -format-only -srcdir=",
+		name: "gofmt gofumpt goimports", doc: "formats", style: dash, opts: "-l -d -s -e -r= -lang= -modpath= -extra -local= -v -h -format-only -srcdir=",
 		bad: []bad{{"-w", Write, "rewrites the files", "use -l or -d"}, {"-cpuprofile= -memprofile= -trace= -memrate=", Write, "writes a file", "leave it out"}},
 	},
 	{
-		name: "golangci-lint staticcheck errcheck revive gopls dlv benchstat govulncheck gotestsum ginkgo mockgen stringer protoc buf wire sqlc air goreleaser ko task mage gorelease",
-		doc:  "compiles or runs the project's code", verdict: Contained, info: "--version -version version",
+		name: "staticcheck errcheck revive benchstat gotestsum mockgen stringer protoc buf wire air task mage gorelease",
+		doc:  "compiles or runs the project's code", verdict: Contained, info: "--version -version",
 	},
+	{name: "golangci-lint gopls dlv ginkgo sqlc goreleaser ko", doc: "compiles or runs the project's code", verdict: Contained, info: "--version version"},
+	{name: "govulncheck", doc: "compiles the project's code, and asks for what is known of it", verdict: Contained},
+	{name: "gci", doc: "rewrites files", style: first, verdict: Write, noSub: Contained, info: "--version --help -v -h", subs: []row{
+		{name: "print list diff", doc: "formats", opts: "-s= --section= --custom-order --skip-generated --skip-vendor -d --debug"},
+	}},
 }
 
 const goListOpts = "-f= -json? -m -e -find -deps -test -tags= -C= -buildvcs= -mod= -p= -v -n -x -trimpath -race -msan -asan -buildmode= -compiler= -gcflags= -ldflags= -cover"
@@ -90,7 +95,8 @@ var jsRows = []row{
 			{name: "run run-script rum urn test t tst start stop restart exec x it install-test build rebuild rb prune dedupe ddp link ln pack init create innit edit explore version set set-script shrinkwrap cit ict clean-install-test", doc: "runs the project's scripts or writes its files", verdict: Contained},
 		},
 	},
-	{name: "npx bunx pnpx", doc: "fetches and runs code", verdict: Network, info: "--version -v"},
+	{name: "npx", doc: "fetches and runs code", verdict: Network, info: "--version -v"},
+	{name: "bunx pnpx", doc: "fetches and runs code", verdict: Network},
 	{
 		name: "yarn yarnpkg", doc: "runs the version that the project pins", style: first, verdict: Contained, noSub: Network,
 		subs: []row{{name: "add install remove up upgrade dlx npm publish import global create link unlink audit outdated", doc: "fetches packages", verdict: Network}},
@@ -141,14 +147,17 @@ var pythonRows = []row{
 		doc:  "runs the project's code or rewrites files", verdict: Contained,
 	},
 	{
-		name: "coverage mypy pyright pyflakes pycodestyle bandit ruff black isort autopep8 yapf",
+		name: "coverage mypy pyflakes pycodestyle bandit ruff black isort autopep8 yapf",
 		doc:  "runs the project's code or rewrites files", verdict: Contained, info: "--version -V",
 	},
-	{name: "uv", doc: "changes packages or connects", style: first, verdict: Network, info: "--version -V version --help", noSub: Read, subs: []row{
+	// These fetch themselves, or load plug-ins of the project, even for their version.
+	{name: "pyright", doc: "checks types", verdict: Contained},
+	{name: "poetry pdm hatch", doc: "changes packages or connects", verdict: Network},
+	{name: "uv", doc: "changes packages or connects", style: first, verdict: Network, info: "--version -V --help", noSub: Read, subs: []row{
 		{name: "pip", style: first, doc: "changes packages", verdict: Network, noSub: Read, subs: []row{{name: "list show freeze check", doc: "runs the python of the project's environment", verdict: Contained, hint: "use `pip list`, or read uv.lock"}}},
 		{name: "run tool tree", doc: "runs code", verdict: Contained},
 	}},
-	{name: "poetry pdm hatch rye pixi", doc: "changes packages or connects", verdict: Network, info: "--version -V"},
+	{name: "rye pixi", doc: "changes packages or connects", verdict: Network, info: "--version -V"},
 	{name: "uvx pipx", doc: "fetches and runs code", verdict: Network, info: "--version"},
 	{name: "virtualenv venv", doc: "creates an environment", verdict: Write, info: "--version"},
 }
@@ -187,9 +196,13 @@ func pythonIsolatedJSON(words []word) bool {
 // buildRows are other languages, compilers and build tools.
 var buildRows = []row{
 	{
-		name: "perl ruby php lua luajit tclsh wish Rscript R julia ghc ghci runghc scala groovy kotlin clojure clj elixir iex erl swift racket guile sbcl ocaml octave nim crystal v zig gjs jshell",
-		doc:  "runs code", verdict: Contained, info: "-v --version -V -version version",
+		name: "tclsh wish Rscript R julia ghc ghci runghc clojure clj iex swift sbcl ocaml octave crystal gjs jshell",
+		doc:  "runs code", verdict: Contained, info: "--version",
 	},
+	{name: "perl ruby php lua luajit groovy elixir racket guile nim", doc: "runs code", verdict: Contained, info: "-v --version"},
+	{name: "erl kotlin", doc: "runs code", verdict: Contained, info: "-version"},
+	{name: "zig v", doc: "runs code", verdict: Contained, info: "version"},
+	{name: "scala", doc: "runs code", verdict: Contained},
 	{name: "javap", doc: "shows a class", style: loose, opts: "-c -p -v -s -l -public -protected -package -private -sysinfo -constants -verbose -classpath= -cp= -help -version", check: checkURLs},
 	{name: "jps", doc: "lists processes", opts: "-q -m -l -v -V", max: -1, maxWhy: "is another machine", maxV: Network},
 	{name: "java javac kotlinc scalac", doc: "runs or compiles code", verdict: Contained, info: "-version --version"},
@@ -210,13 +223,25 @@ var buildRows = []row{
 	}},
 	// These start what the project pins or configures, even for their version.
 	{name: "mvn mvnw gradle gradlew bazel bazelisk sbt lein", doc: "runs the project's build", verdict: Contained},
-	{name: "make gmake bmake remake", doc: "runs the project's recipes", verdict: Contained, info: "--version -v --help -h", hint: "read the Makefile: `grep -n '^[a-z].*:' Makefile`"},
+	{name: "bmake", doc: "runs the project's recipes", verdict: Contained},
+	{name: "make gmake remake", doc: "runs the project's recipes", verdict: Contained, info: "--version -v --help -h", hint: "read the Makefile: `grep -n '^[a-z].*:' Makefile`"},
 	{
-		name: "cmake ctest cpack ninja meson buck buck2 pants scons waf xmake premake5 just rake ant dotnet msbuild nuget xbuild swiftc xcodebuild fastlane autoconf automake autoreconf aclocal libtool configure autogen.sh qmake earthly dagger tilt skaffold",
-		doc:  "runs the project's build", verdict: Contained, info: "--version -version -v --help",
+		name: "cmake ctest cpack ninja meson just rake swiftc autoconf automake autoreconf aclocal libtool qmake earthly dagger tilt skaffold",
+		doc:  "runs the project's build", verdict: Contained, info: "--version --help",
+	},
+	{name: "ant xcodebuild", doc: "runs the project's build", verdict: Contained, info: "-version"},
+	{
+		// As above: the version of the project, or its build file first.
+		name: "buck buck2 pants scons waf xmake premake5 dotnet msbuild nuget xbuild fastlane configure autogen.sh",
+		doc:  "runs the project's build", verdict: Contained,
 	},
 	{
-		name: "gcc cc g++ c++ clang clang++ cpp tcc icc nvcc gfortran gnat as ld lld gold clang-format clang-tidy gcov gprof nasm yasm emcc arm-none-eabi-gcc x86_64-linux-gnu-gcc",
+		name: "cpp icc nvcc gnat as lld clang-format clang-tidy gcov gprof nasm yasm",
+		doc:  "compiles", verdict: Contained, info: "--version --help",
+	},
+	{name: "emcc", doc: "compiles", verdict: Contained},
+	{
+		name: "gcc cc g++ c++ clang clang++ tcc gfortran ld gold arm-none-eabi-gcc x86_64-linux-gnu-gcc",
 		doc:  "compiles", verdict: Contained, info: "--version -v --help -dumpversion -dumpfullversion -dumpmachine -print-search-dirs -print-sysroot",
 	},
 	{name: "strip objcopy ranlib dlltool windres chrpath patchelf install_name_tool codesign lipo", doc: "changes object files", verdict: Write, info: "--version --help"},

@@ -50,10 +50,13 @@ var containerRows = []row{
 	{name: "helm", doc: "talks to a cluster", style: first, verdict: Network, noSub: Read, subs: []row{{name: "version env help", opts: "--short --template= -c --client"}, {name: "template lint", doc: "may fetch charts", verdict: Contained}}},
 	{
 		name: "kustomize k9s stern kind minikube k3d kubectx kubens argocd flux istioctl velero kops eksctl skopeo buildah crane oras trivy grype syft lima limactl colima multipass vagrant virsh VBoxManage qemu-system-x86_64 packer",
-		doc:  "acts on machines, clusters or registries", verdict: Network, info: "--version version",
+		doc:  "acts on machines, clusters or registries", verdict: Network, info: "--version",
 	},
 	{name: "crictl ctr runc crun lxc lxc-ls systemd-nspawn bwrap", doc: "acts on containers", verdict: Write, info: "--version"},
-	{name: "terraform tofu terragrunt pulumi cdk sam serverless", doc: "acts on infrastructure", style: dash, verdict: Network, noSub: Read, info: "-version --version version -v -help --help", opts: "-chdir=", subs: []row{
+	// terragrunt runs commands of the project's files first, serverless the version that the project names.
+	{name: "terragrunt pulumi cdk sam", doc: "acts on infrastructure", verdict: Network, info: "--version"},
+	{name: "serverless", doc: "acts on infrastructure", verdict: Network},
+	{name: "terraform tofu", doc: "acts on infrastructure", style: dash, verdict: Network, noSub: Read, info: "-version --version version -v -help --help", opts: "-chdir=", subs: []row{
 		{name: "version", style: dash, opts: "-json"},
 		{name: "fmt", style: dash, opts: "-check -diff -recursive -list= -no-color -write=", check: checkTerraformFmt},
 		{name: "validate providers graph", doc: "runs providers", verdict: Contained},

@@ -5,15 +5,17 @@ import "strings"
 // networkRows talk to other machines, or show the state of this one's network.
 var networkRows = []row{
 	{
-		name: "curl wget aria2c http https httpie xh wget2 lynx w3m links elinks", doc: "fetches from the network", verdict: Network, info: "--version -V --help -h --manual",
+		name: "curl wget aria2c http https httpie xh wget2 lynx w3m links elinks", doc: "fetches from the network", verdict: Network, info: "--version --help",
 		hint: "use the tool that fetches, or a copy in the workspace",
 	},
 	connects("scp sftp ftp ncftp lftp tftp rcp rlogin rsh telnet", "connects to another machine"),
 	connects("nc ncat netcat socat nmap masscan tcpdump tshark wireshark iperf iperf3 mtr traceroute traceroute6 tracepath ping ping6 fping arping hping3", "sends packets"),
 	connects("dig nslookup host whois drill kdig delv resolvectl avahi-browse avahi-resolve", "asks a name server"),
 	connects("psql mysql mariadb mongo mongosh redis-cli valkey-cli sqlcmd sqlplus clickhouse-client cqlsh influx etcdctl consul vault nomad nats kcat kafkacat pg_dump mysqldump mongodump pg_isready", "connects to a data base"),
-	connects("aws gcloud gsutil bq az doctl heroku flyctl fly vercel netlify wrangler firebase linode-cli hcloud oci ibmcloud databricks snowsql sentry-cli", "talks to a service"),
-	connects("glab hub tea jira linear act travis circleci", "talks to a forge"),
+	connects("aws gcloud gsutil bq doctl heroku flyctl fly vercel netlify wrangler firebase linode-cli hcloud oci ibmcloud databricks snowsql sentry-cli", "talks to a service"),
+	{name: "az", doc: "talks to a service, also for its version", verdict: Network},
+	connects("glab hub tea jira linear travis circleci", "talks to a forge"),
+	{name: "act", doc: "runs the project's workflows", verdict: Contained, info: "--version"},
 	{
 		name: "gh", helps: 3, doc: "talks to a forge", style: first, verdict: Network, noSub: Read, info: "--version --help", opts: "--help --version -h",
 		hint: "use `git log`, `git show`; or let the user vouch for the sub-command",
@@ -63,7 +65,7 @@ var networkRows = []row{
 	{name: "gpg gpg2 gpgconf gpg-connect-agent ssh-add ssh-agent pass age minisign cosign", doc: "touches its key store", verdict: Contained, info: "--version"},
 	{name: "ssh-keygen", doc: "creates keys", judge: judgeSSHKeygen},
 	{name: "ssh-keyscan ssh-copy-id", doc: "connects to another machine", verdict: Network},
-	{name: "ngrok cloudflared tailscale zerotier-cli wg-quick openvpn", doc: "changes or uses the network", verdict: Network, info: "--version version"},
+	{name: "ngrok cloudflared tailscale zerotier-cli wg-quick openvpn", doc: "changes or uses the network", verdict: Network, info: "--version"},
 }
 
 // checkOpenssl: x509 and crl fetch what -in names when that is a URL.

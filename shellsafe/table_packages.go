@@ -30,13 +30,14 @@ var packageRows = []row{
 		bad: []bad{{"-e -U -F --erase --upgrade --freshen --install --import --initdb --rebuilddb --setperms --setugids --restore", Write, "changes packages", "query with -q"}},
 	},
 	{
-		name: "zypper apk emerge xbps-install portage snap flatpak brew port nix-env guix scoop mas", doc: "changes packages or connects", style: first, verdict: Network, noSub: Contained, info: "--version -V --help --prefix --cellar --repository",
+		name: "zypper apk snap flatpak brew port scoop mas", doc: "changes packages or connects", style: first, verdict: Network, noSub: Contained, info: "--version -V --help --prefix --cellar --repository",
 		hint: "list with the plain sub-command that only looks",
 		subs: []row{
 			{name: "list ls", opts: "-1 -l -v -a -q --installed --versions --formula --cask --full-name --pinned --user --system --app --runtime"},
 			{name: "leaves", opts: "--formula --cask"},
 		},
 	},
+	{name: "emerge xbps-install portage nix-env guix", doc: "changes packages or connects", verdict: Network, info: "--version --help"},
 	// Their lists load what the repositories have, too.
 	{name: "yum dnf choco winget", doc: "changes packages or connects", verdict: Network, info: "--version -V --help", hint: "list with `rpm -qa`"},
 	{name: "pacman yay paru", doc: "changes packages or connects", judge: judgePacman, info: "--version -V --help -h"},
@@ -57,7 +58,8 @@ var packageRows = []row{
 		name: "gem", doc: "changes packages or connects", style: first, verdict: Network, noSub: Read, info: "--version -v --help",
 		subs: []row{{name: "list contents which environment env specification help", opts: "-a -d -l -i -q --local --all --details --no-versions --installed"}},
 	},
-	{name: "bundle bundler rbenv rvm", doc: "runs the project's settings", verdict: Contained, info: "--version -v"},
+	{name: "bundle bundler", doc: "runs the version that the project locks", verdict: Contained},
+	{name: "rbenv rvm", doc: "runs the project's settings", verdict: Contained, info: "--version -v"},
 	{name: "composer", doc: "runs the project's plug-ins", verdict: Contained},
 	{name: "cpan cpanm luarocks opam cabal stack mix hex rebar3 pub dart flutter pod carthage", doc: "changes packages or connects", verdict: Network, info: "--version"},
 }
