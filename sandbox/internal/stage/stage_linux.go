@@ -50,8 +50,10 @@ func argv0() string {
 	return string(head[:len(Name)])
 }
 
-var _ [len(Name) - len(Ender)]byte
-var _ [len(Ender) - len(Name)]byte
+var (
+	_ [len(Name) - len(Ender)]byte
+	_ [len(Ender) - len(Name)]byte
+)
 
 func exit(code uintptr) {
 	for {
