@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -53,21 +54,36 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 		return nil, err
 	}
 	local := filepath.FromSlash(name)
-	info, err := d.root.Lstat(local)
+	root, err := openFolder(d.root, local)
 	if err != nil {
 		return nil, err
-	}
-	root, err := d.root.OpenRoot(local)
-	if err != nil {
-		return nil, err
-	}
-	if now, err := root.Stat("."); err != nil || !os.SameFile(now, info) { // a link has taken its place
-		_ = root.Close()
-		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrChanged}
 	}
 	below := *d
 	below.root, below.rel = root, filepath.Join(d.rel, local)
 	return &below, nil
+}
+
+// openFolder opens a folder that is the one which was looked at, and not what a link leads to that has
+// taken its place.
+func openFolder(r *os.Root, rel string) (*os.Root, error) {
+	for range openTries {
+		info, err := r.Lstat(rel)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			return nil, &fs.PathError{Op: "open", Path: filepath.ToSlash(rel), Err: errors.New("it is not a folder")}
+		}
+		below, err := r.OpenRoot(rel)
+		if err != nil {
+			return nil, err
+		}
+		if now, err := below.Stat("."); err == nil && os.SameFile(now, info) {
+			return below, nil
+		}
+		_ = below.Close()
+	}
+	return nil, &fs.PathError{Op: "open", Path: filepath.ToSlash(rel), Err: errReplaced}
 }
 
 // Close closes the folder; what was opened through it stays open.

@@ -186,24 +186,34 @@ func openIn(root, real string) (*File, error) {
 	return openRegular(r, rel)
 }
 
+// openTries is how often a path is opened again because what was opened is not what was looked at a
+// moment ago. Programs that save a file put a new one in its place, so once is ordinary; a path for
+// which it goes on is being fought over, and the answer is no.
+const openTries = 100
+
+// errReplaced: each time that the path was opened, something else had taken its place.
+var errReplaced = errors.New("it is being replaced again and again; try it later")
+
 // openRegular opens a file that is the one which was looked at.
 func openRegular(r *os.Root, rel string) (*File, error) {
-	info, err := r.Lstat(rel)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, notRegular(info)
-	}
-	f, err := r.Open(rel)
-	if err != nil {
-		return nil, err
-	}
-	if now, err := f.Stat(); err != nil || !os.SameFile(now, info) {
+	for range openTries {
+		info, err := r.Lstat(rel)
+		if err != nil {
+			return nil, err
+		}
+		if !info.Mode().IsRegular() {
+			return nil, notRegular(info)
+		}
+		f, err := r.Open(rel)
+		if err != nil {
+			return nil, err
+		}
+		if now, err := f.Stat(); err == nil && os.SameFile(now, info) {
+			return &File{f}, nil
+		}
 		_ = f.Close()
-		return nil, ErrChanged
 	}
-	return &File{f}, nil
+	return nil, errReplaced
 }
 
 func notRegular(info fs.FileInfo) error {
